@@ -1,0 +1,75 @@
+"""Where randomness comes from: every number has an address, so switching a rule never moves another draw.
+
+Three sources stand behind the `Coins` protocol: `PhiloxCoins` computes a number from (seed, address),
+`RecordingCoins` writes down what fell, and `engine.core.law` enumerates every way they could fall.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.core import rows
+from engine.core.types import PURPOSES, Address, Coin, Row
+from engine.errors import BadSetting
+
+MAX_SEED = 2**63 - 1
+
+
+def uniform(seed: int, at: Address) -> float:
+    """The number at an address under a seed, in [0, 1), a multiple of 2^-53.
+
+    Philox 4x64-10 (Salmon et al. 2011) with key = seed, counter = [0, attempt, position, purpose], first
+    output word, top 53 bits.
+    """
+    counter = [0, at.attempt, at.position, PURPOSES[at.purpose]]
+    raw = np.random.Philox(key=seed, counter=counter).random_raw()
+    return (int(raw) >> 11) * 2.0**-53
+
+
+class PhiloxCoins:
+    """Addressed coins under one seed (0 to 2^63 - 1). Holds no state."""
+
+    def __init__(self, seed: int) -> None:
+        if not 0 <= seed <= MAX_SEED:
+            raise BadSetting(f"seed is {seed}.", f"Give a whole number from 0 to {MAX_SEED}.")
+        self.seed = seed
+
+    def uniform(self, at: Address) -> float:
+        return uniform(self.seed, at)
+
+    def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
+        u = self.uniform(at)
+        return u * per < prob, u
+
+    def choose(self, row: Row, at: Address) -> int:
+        return rows.quantile(row, self.uniform(at))
+
+
+class RecordingCoins(PhiloxCoins):
+    """Philox coins that keep each one as it fell, in order, once per address.
+
+    A draw from a one-hot row is no coin (the token is forced), so it leaves no record: greedy sessions
+    record nothing.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.fallen: dict[Address, Coin] = {}
+
+    def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
+        accepted, u = super().flip(prob, at, per)
+        self.fallen[at] = Coin(at, u, int(accepted))
+        return accepted, u
+
+    def choose(self, row: Row, at: Address) -> int:
+        if len(row.ids) == 1:
+            return int(row.ids[0])
+        token = super().choose(row, at)
+        self.fallen[at] = Coin(at, self.uniform(at), token)
+        return token
+
+    def take(self) -> tuple[Coin, ...]:
+        """The coins since the last take, and forget them."""
+        coins = tuple(self.fallen.values())
+        self.fallen.clear()
+        return coins

@@ -1,0 +1,119 @@
+"""Arithmetic on rows: draws, residuals, overlaps. Every sum runs in float64 in ascending id order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.core.types import Row
+from engine.errors import BadRow
+
+
+def from_dense(probs: np.ndarray) -> Row:  # float64[V], sums to 1
+    """The row of a dense vector, without its zeros. Raises BadRow unless it is a distribution."""
+    total = float(probs.sum())
+    if not np.isfinite(total) or total <= 0 or probs.min() < 0:
+        raise BadRow(f"A row sums to {total}, which is no distribution.", "Check the model's weights.")
+    ids = np.flatnonzero(probs)
+    return Row(ids.astype(np.uint32), probs[ids].astype(np.float64), len(probs))
+
+
+def one_hot(token: int, vocab: int) -> Row:
+    """All mass on one token."""
+    return Row(np.array([token], dtype=np.uint32), np.ones(1), vocab)
+
+
+def dense(row: Row, vocab: int | None = None) -> np.ndarray:
+    """The row as float64[vocab]; ids a narrower vocabulary lacks are not in the row to begin with."""
+    out = np.zeros(vocab or row.vocab)
+    out[row.ids] = row.probs
+    return out
+
+
+def prob(row: Row, token: int) -> float:
+    """The row's probability of one token, 0 where it has none."""
+    i = int(np.searchsorted(row.ids, token))
+    return float(row.probs[i]) if i < len(row.ids) and row.ids[i] == token else 0.0
+
+
+def argmax(row: Row) -> int:
+    """The most probable token; the lowest id wins a tie."""
+    return int(row.ids[np.argmax(row.probs)])
+
+
+def quantile(row: Row, u: float) -> int:
+    """Inverse CDF: the first token whose cumulative mass exceeds u times the row's total."""
+    cumulative = np.cumsum(row.probs)
+    return int(row.ids[np.searchsorted(cumulative, u * cumulative[-1], side="right")])
+
+
+def top(row: Row, n: int) -> np.ndarray:
+    """The ids of the n most probable tokens, most probable first, ties by id: uint32[<= n]."""
+    if n < len(row.ids):
+        cut = np.partition(row.probs, -n)[-n]
+        candidates = np.flatnonzero(row.probs >= cut)
+    else:
+        candidates = np.arange(len(row.ids))
+    order = np.lexsort((row.ids[candidates], -row.probs[candidates]))
+    return row.ids[candidates[order[:n]]]
+
+
+def pair(p: Row, q: Row) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Both rows on the union of their ids: ids uint32[m], p float64[m], q float64[m]."""
+    if np.array_equal(p.ids, q.ids):
+        return p.ids, p.probs, q.probs
+    ids = np.union1d(p.ids, q.ids)
+    return ids, dense(p, max(p.vocab, q.vocab))[ids], dense(q, max(p.vocab, q.vocab))[ids]
+
+
+def positive_part(ids: np.ndarray, values: np.ndarray, vocab: int) -> tuple[Row | None, float]:
+    """norm(values+) and the mass before the division; (None, 0) when nothing is positive."""
+    kept = np.flatnonzero(values > 0)
+    mass = float(values[kept].sum())
+    if mass <= 0:
+        return None, 0.0
+    return Row(ids[kept].astype(np.uint32), values[kept] / mass, vocab), mass
+
+
+def residual(p: Row, q: Row, scale: float = 1.0) -> tuple[Row | None, float]:
+    """norm((scale * p - q)+) and its mass Z before the division (Leviathan et al. 2023, section 2.3)."""
+    ids, pv, qv = pair(p, q)
+    return positive_part(ids, scale * pv - qv, p.vocab)
+
+
+def without(p: Row, token: int, amount: float) -> tuple[Row | None, float]:
+    """norm((p - amount * e_token)+) and its mass before the division."""
+    values = np.where(p.ids == token, p.probs - amount, p.probs)
+    return positive_part(p.ids, values, p.vocab)
+
+
+def overlap(p: Row, q: Row) -> float:
+    """sum min(p, q) = 1 - TV(p, q): the most often any lossless rule can accept."""
+    _, pv, qv = pair(p, q)
+    return float(np.minimum(pv, qv).sum())
+
+
+def product(p: Row, q: Row) -> float:
+    """sum p q: how often two independent draws agree."""
+    _, pv, qv = pair(p, q)
+    return float((pv * qv).sum())
+
+
+def tv(p: Row, q: Row) -> float:
+    """Total variation distance, in [0, 1]."""
+    _, pv, qv = pair(p, q)
+    return float(np.abs(pv - qv).sum() / 2)
+
+
+def entropy(row: Row) -> float:
+    """Shannon entropy in nats."""
+    kept = row.probs[row.probs > 0]
+    return float(-(kept * np.log(kept)).sum()) + 0.0
+
+
+def cut(row: Row, cap: int, keep: tuple[int, ...] = ()) -> Row:
+    """The top `cap` tokens and those in `keep`, the rest summed into `tail`; the row itself if it fits."""
+    if len(row.ids) <= cap:
+        return row
+    wanted = np.union1d(top(row, cap), np.asarray(keep, dtype=np.uint32))
+    kept = np.isin(row.ids, wanted)
+    return Row(row.ids[kept], row.probs[kept], row.vocab, row.tail + float(row.probs[~kept].sum()))

@@ -1,0 +1,321 @@
+"""The values everything else passes around: frozen, comparable, without identity, time or storage.
+
+Letters, as in Leviathan et al. 2023 (arXiv 2211.17192): p is the target's effective distribution at a
+position, q the distribution the draft token was really drawn from, x the drafted token, u a coin in
+[0, 1), k the number of drafted tokens. A position is an index into the output; 0 is the first token
+after the prompt.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from engine.errors import BadSetting
+
+#: What a random number is for. The numbers are part of every coin's address and never change.
+PURPOSES = {"draft": 1, "accept": 2, "target": 3, "residual": 4, "xtc": 5}
+
+#: The two documented orders of effective p (RULES in docs/maths.md).
+ORDERS = ("filters-then-temperature", "temperature-first")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a random number lives: its purpose, the output position, and how often that position was
+    drafted before (0 for rules that do not look ahead)."""
+
+    purpose: str
+    position: int
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How logits become the effective distribution. Defaults leave the model's softmax alone but for T.
+
+    `penalty_window` counts tokens back from the row (0: all of them); `logit_bias` is ((id, bias), ...).
+    """
+
+    temperature: float = 0.8
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    penalty_window: int = 0
+    xtc_probability: float = 0.0
+    xtc_threshold: float = 0.1
+    order: str = ORDERS[0]
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("temperature", 0, 100),
+            ("top_k", 0, 2**31),
+            ("top_p", 0, 1),
+            ("min_p", 0, 1),
+            ("repetition_penalty", 0.01, 100),
+            ("presence_penalty", -100, 100),
+            ("frequency_penalty", -100, 100),
+            ("penalty_window", 0, 2**31),
+            ("xtc_probability", 0, 1),
+            ("xtc_threshold", 0, 1),
+        ):
+            within(name, getattr(self, name), low, high)
+        if self.top_p == 0:
+            raise BadSetting("top_p is 0, which keeps no token.", "Give a value above 0, up to 1.")
+        if self.order not in ORDERS:
+            raise BadSetting(f"order is {self.order!r}.", f"Choose one of {', '.join(ORDERS)}.")
+
+    @property
+    def greedy(self) -> bool:
+        """True when the effective row is one-hot on the argmax and no coin is needed."""
+        return self.temperature == 0 or self.top_k == 1
+
+    @property
+    def filters(self) -> bool:
+        """True when a token of the softmax can lose all its mass."""
+        return self.greedy or self.top_k > 0 or self.top_p < 1 or self.min_p > 0 or self.xtc_probability > 0
+
+    def mirrored(self) -> Sampling:
+        """What a drafter copies from the target: temperature and truncation, nothing that needs history."""
+        return Sampling(
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            min_p=self.min_p,
+            order=self.order,
+        )
+
+    def to_dict(self) -> dict:
+        body = {f.name: getattr(self, f.name) for f in fields(self)}
+        return body | {"logit_bias": [list(pair) for pair in self.logit_bias]}
+
+    @classmethod
+    def from_dict(cls, body: dict) -> Sampling:
+        return cls(**body | {"logit_bias": tuple((int(i), float(b)) for i, b in body.get("logit_bias", ()))})
+
+
+def within(name: str, value: float, low: float, high: float) -> None:
+    """Raise BadSetting unless low <= value <= high (NaN is never within)."""
+    if not low <= value <= high:
+        raise BadSetting(f"{name} is {value}.", f"Give a value from {low:g} to {high:g}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A next-token distribution: the ids with mass and their probabilities, in ascending id order.
+
+    `tail` is the mass of tokens left out of `ids` (storage keeps the top of a wide row); a row is exact
+    iff tail == 0, and every row that decides something is exact.
+    """
+
+    ids: np.ndarray  # uint32[n], strictly ascending
+    probs: np.ndarray  # float64[n]
+    vocab: int
+    tail: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.ids.setflags(write=False)
+        self.probs.setflags(write=False)
+
+    @property
+    def exact(self) -> bool:
+        return self.tail == 0.0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Row)
+            and (self.vocab, self.tail) == (other.vocab, other.tail)
+            and np.array_equal(self.ids, other.ids)
+            and np.array_equal(self.probs, other.probs)
+        )
+
+    __hash__ = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a drafter proposes: k tokens and, for each, the very row it was drawn from.
+
+    `raw` holds the softmax before truncation and temperature, for show; empty when nothing was cut.
+    """
+
+    tokens: tuple[int, ...]
+    rows: tuple[Row, ...]  # [k]
+    raw: tuple[Row, ...] = ()  # [k] or []
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a rule judges: k drafted tokens from output position `start` on, with the rows of both sides."""
+
+    start: int
+    tokens: tuple[int, ...]  # [k]
+    q: tuple[Row, ...]  # [k]
+    p: tuple[Row, ...]  # [k + 1]
+    attempts: tuple[int, ...]  # [k + 1]
+
+    def __post_init__(self) -> None:
+        k = len(self.tokens)
+        if (len(self.q), len(self.p), len(self.attempts)) != (k, k + 1, k + 1):
+            raise ValueError(
+                f"a block of {k} drafts needs {k} q rows, {k + 1} p rows and {k + 1} attempts, "
+                f"got {len(self.q)}, {len(self.p)}, {len(self.attempts)}"
+            )
+
+    @property
+    def k(self) -> int:
+        return len(self.tokens)
+
+    def at(self, purpose: str, i: int) -> Address:
+        """The address of the coin for `purpose` at the i-th position of the block (i = k: the bonus)."""
+        return Address(purpose, self.start + i, self.attempts[i])
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One test of one draft. `u` is None when the rule tosses no coin there."""
+
+    accept_prob: float
+    u: float | None
+    accepted: bool
+
+
+#: Where the token after the accepted ones came from. "ended": the output ended inside the block.
+SOURCES = ("corrected", "bonus", "ended")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A rule's decision on a block.
+
+    `checks` has one entry per draft the rule looked at. `next_token` follows the accepted drafts; it is
+    None (with next_source "ended") when the output ended before it. After a rejection that draws from a
+    residual, `residual` is the normalised row that was drawn from and `mass` what it summed to before;
+    `degenerate` marks a residual without mass, replaced by p.
+    """
+
+    checks: tuple[Check, ...]
+    n_accepted: int
+    next_token: int | None
+    next_source: str
+    residual: Row | None = None
+    mass: float | None = None
+    degenerate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Coin:
+    """A random number as it fell: `outcome` is 1 or 0 for a flip, the token id for a draw from a row."""
+
+    at: Address
+    u: float
+    outcome: int
+
+
+class Coins(Protocol):
+    """The only door to randomness. See engine.core.coins for the sources behind it."""
+
+    def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
+        """Accept iff u * per < prob, strictly and without a division; also returns u."""
+
+    def choose(self, row: Row, at: Address) -> int:
+        """A token drawn from `row` by inverse CDF in ascending id order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A rule's parameter: its default with the default's origin, its limits, and what it does."""
+
+    name: str
+    default: float
+    low: float
+    high: float
+    meaning: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """An acceptance rule. A subclass sets the class attributes, adds its parameters as fields and writes
+    `judge`; everything that lists, checks, documents or replays rules works from these.
+
+    `lossless` claims that every emitted token is a draw from p given what precedes it; the tests prove
+    it by enumeration. `greedy_only` marks a rule that keeps its claim for one-hot rows alone.
+    `looks_ahead` says that a decision at a position depends on coins or drafts behind it, which makes
+    the true attempt number part of its coins' addresses. `closed_form` is the mean acceptance at one
+    position, in words of p and q.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    meaning: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    closed_form: ClassVar[str]
+    lossless: ClassVar[bool] = False
+    greedy_only: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = False
+    faulty: ClassVar[bool] = False
+    parameters: ClassVar[tuple[Param, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for param in self.parameters:
+            within(f"{self.id}: {param.name}", getattr(self, param.name), param.low, param.high)
+
+    @property
+    def params(self) -> dict[str, float]:
+        return {param.name: getattr(self, param.name) for param in self.parameters}
+
+    def with_params(self, values: dict[str, float]) -> Rule:
+        """The same rule with some parameters changed; raises BadSetting for an unknown name."""
+        unknown = sorted(set(values) - {param.name for param in self.parameters})
+        if unknown:
+            known = ", ".join(param.name for param in self.parameters) or "no parameters"
+            raise BadSetting(f"{self.id} has no parameter {unknown[0]!r}.", f"It takes {known}.")
+        return replace(self, **values)
+
+    def draft(self, row: Row, coins: Coins, at: Address) -> int:
+        """Draw the draft token from q. Most rules need x ~ q; the few that do not say so here."""
+        return coins.choose(row, at)
+
+    @abstractmethod
+    def judge(self, block: Block, coins: Coins) -> Verdict:
+        """Decide which drafts of the block survive, and the token that follows them."""
+
+
+class Drafter(Protocol):
+    """Proposes tokens. `context` below is the output so far, without the prompt."""
+
+    kind: str
+
+    def start(self, prompt: tuple[int, ...]) -> None:
+        """Begin a session; forget the one before."""
+
+    def propose(self, context: tuple[int, ...], k: int, sampling: Sampling, coins: Coins) -> Draft:
+        """Up to k tokens after the context, each drawn by `coins.choose(q, at)` with `at` the "draft"
+        address of its output position. The rows returned are the arrays that were drawn from."""
+
+    def commit(self, tokens: tuple[int, ...]) -> None:
+        """The tokens the round emitted; the drafter's state must now follow exactly these."""
+
+
+class Scorer(Protocol):
+    """The target model with its cache. The cache holds every token of the sequence but the last."""
+
+    vocab: int
+
+    def prefill(self, tokens: tuple[int, ...]) -> None:
+        """Begin a session: read all tokens of the prompt but the last, which the first score feeds."""
+
+    def score(self, tokens: tuple[int, ...]) -> np.ndarray:
+        """Feed [last, x_1, ..., x_k]; return the logits float32[k + 1, V] after each of them."""
+
+    def rewind(self, n: int) -> None:
+        """Drop the newest n cache entries; raises ModelError unless exactly n were dropped."""
