@@ -29,12 +29,6 @@ def dense(row: Row, vocab: int | None = None) -> np.ndarray:
     return out
 
 
-def prob(row: Row, token: int) -> float:
-    """The row's probability of one token, 0 where it has none."""
-    i = int(np.searchsorted(row.ids, token))
-    return float(row.probs[i]) if i < len(row.ids) and row.ids[i] == token else 0.0
-
-
 def argmax(row: Row) -> int:
     """The most probable token; the lowest id wins a tie."""
     return int(row.ids[np.argmax(row.probs)])

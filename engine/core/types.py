@@ -128,6 +128,11 @@ class Row:
     def exact(self) -> bool:
         return self.tail == 0.0
 
+    def prob(self, token: int) -> float:
+        """The probability of one token, 0 where the row has none."""
+        i = int(np.searchsorted(self.ids, token))
+        return float(self.probs[i]) if i < len(self.ids) and self.ids[i] == token else 0.0
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Row)
@@ -172,6 +177,14 @@ class Block:
     @property
     def k(self) -> int:
         return len(self.tokens)
+
+    def p_of(self, i: int) -> float:
+        """p(x) of draft i."""
+        return self.p[i].prob(self.tokens[i])
+
+    def q_of(self, i: int) -> float:
+        """q(x) of draft i."""
+        return self.q[i].prob(self.tokens[i])
 
     def at(self, purpose: str, i: int) -> Address:
         """The address of the coin for `purpose` at the i-th position of the block (i = k: the bonus)."""

@@ -1,0 +1,181 @@
+"""The speculative loop: draft, verify in one target pass, judge, emit. A generator of rounds.
+
+Both caches hold exactly the emitted sequence less its last token between rounds: the scorer rewinds what
+was not accepted, the drafter is told what was emitted. A draft that ends the output (EOS or a stop
+string) is the last of its block, so no position behind the end is ever scored, judged or counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.core import rows, warp
+from engine.core.coins import RecordingCoins
+from engine.core.events import Measure, Round, StageTimes
+from engine.core.types import Address, Block, Coin, Draft, Drafter, Row, Rule, Sampling, Scorer, Verdict
+from engine.errors import BadRow
+
+#: Says whether the output ends with its last token; called with the output tokens so far.
+Ends = Callable[[tuple[int, ...]], bool]
+
+
+class Cancelled(Exception):
+    """The run was stopped; every round before is complete, the one under way is dropped."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a generation is asked to do. `k` drafts a round at most, `max_tokens` emitted in all."""
+
+    prompt: tuple[int, ...]
+    rule: Rule
+    sampling: Sampling
+    seed: int
+    k: int
+    max_tokens: int
+
+
+class DraftCoins:
+    """The coins a drafter sees: the rule's own draft draw, at the true attempt, unless the run is stopped."""
+
+    def __init__(
+        self, rule: Rule, coins: RecordingCoins, attempts: Counter[int], cancelled: Callable[[], bool]
+    ) -> None:
+        self.rule, self.coins, self.attempts, self.cancelled = rule, coins, attempts, cancelled
+
+    def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
+        return self.coins.flip(prob, at, per)
+
+    def choose(self, row: Row, at: Address) -> int:
+        if self.cancelled():
+            raise Cancelled
+        return self.rule.draft(row, self.coins, replace(at, attempt=self.attempts[at.position]))
+
+
+@dataclass
+class Generation:
+    """A generation under way: iterate over it for its rounds.
+
+    Both models must have read the prompt (scorer.prefill, drafter.start). `ends` says whether the output
+    is complete with its last token. Raises Cancelled once `cancelled` says so, BadRow naming position and
+    model when a row is no distribution, ModelError when a cache cannot follow.
+    """
+
+    plan: Plan
+    drafter: Drafter
+    scorer: Scorer
+    ends: Ends = lambda output: False
+    cancelled: Callable[[], bool] = lambda: False
+    clock: Callable[[], float] = time.perf_counter
+    output: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.coins = RecordingCoins(self.plan.seed)
+        self.attempts: Counter[int] = Counter()
+
+    def __iter__(self) -> Iterator[Round]:
+        index = 0
+        while len(self.output) < self.plan.max_tokens and not (self.output and self.ends(self.output)):
+            if self.cancelled():
+                raise Cancelled
+            done = self.round(index)
+            self.output += done.emitted
+            index += 1
+            yield done
+
+    def round(self, index: int) -> Round:
+        """Draft, verify, judge and bring both caches to what is emitted."""
+        t0 = self.clock()
+        draft = self.propose()
+        t1 = self.clock()
+        logits = self.scorer.score((self.last, *draft.tokens))
+        t2 = self.clock()
+        block = self.block(draft, logits)
+        own = tuple(self.coins.choose(row, block.at("target", i)) for i, row in enumerate(block.p))
+        verdict, emitted = self.end(block, self.plan.rule.judge(block, self.coins))
+        self.remember(block)
+        self.scorer.rewind(block.k - verdict.n_accepted)
+        self.drafter.commit(emitted)
+        raw_p, raw_q = self.shown(draft, logits, own)
+        return Round(
+            index=index,
+            block=block,
+            verdict=verdict,
+            emitted=emitted,
+            own=own,
+            coins=self.fallen(verdict, block.start + len(emitted)),
+            measures=tuple(measure(p, q) for p, q in zip(block.p, block.q, strict=False)),
+            entropy_bonus=rows.entropy(block.p[-1]),
+            times=StageTimes(1e3 * (t1 - t0), 1e3 * (t2 - t1), 1e3 * (self.clock() - t2)),
+            raw_p=raw_p,
+            raw_q=raw_q,
+        )
+
+    @property
+    def last(self) -> int:
+        return self.output[-1] if self.output else self.plan.prompt[-1]
+
+    def propose(self) -> Draft:
+        """At most k drafts, never beyond the budget, none behind one that ends the output."""
+        k = min(self.plan.k, self.plan.max_tokens - len(self.output))
+        if k == 0:
+            return Draft((), ())
+        coins = DraftCoins(self.plan.rule, self.coins, self.attempts, self.cancelled)
+        draft = self.drafter.propose(self.output, k, self.plan.sampling, coins)
+        for n in range(1, len(draft.tokens)):
+            if self.ends(self.output + draft.tokens[:n]):
+                return Draft(draft.tokens[:n], draft.rows[:n], draft.raw[:n])
+        return draft
+
+    def block(self, draft: Draft, logits: np.ndarray) -> Block:  # logits float32[k + 1, V]
+        start, k = len(self.output), len(draft.tokens)
+        tries = tuple(self.attempts[start + i] for i in range(k + 1))
+        history = self.plan.prompt + self.output
+        p = []
+        for i in range(k + 1):
+            at = Address("xtc", start + i, tries[i])
+            try:
+                seen = history + draft.tokens[:i]
+                p.append(warp.effective(logits[i], self.plan.sampling, seen, self.coins, at))
+            except BadRow as error:
+                raise BadRow(f"Target, position {start + i}: {error.message}", error.hint) from error
+        return Block(start, draft.tokens, draft.rows, tuple(p), tries)
+
+    def end(self, block: Block, verdict: Verdict) -> tuple[Verdict, tuple[int, ...]]:
+        """What the round emits: the accepted drafts and the next token, unless the output ended before."""
+        accepted = block.tokens[: verdict.n_accepted]
+        output = self.output + accepted
+        if len(output) >= self.plan.max_tokens or (accepted and self.ends(output)):
+            return replace(verdict, next_token=None, next_source="ended", residual=None, mass=None), accepted
+        return verdict, (*accepted, verdict.next_token)
+
+    def remember(self, block: Block) -> None:
+        """Count the positions drafted, for the rules whose coins must not be met twice."""
+        if self.plan.rule.looks_ahead:
+            self.attempts.update(range(block.start, block.start + block.k))
+
+    def fallen(self, verdict: Verdict, end: int) -> tuple[Coin, ...]:
+        """The round's coins; where the output ended, none of a position behind the end."""
+        coins = self.coins.take()
+        if verdict.next_source != "ended":
+            return coins
+        return tuple(coin for coin in coins if coin.at.position < end)
+
+    def shown(
+        self, draft: Draft, logits: np.ndarray, own: tuple[int, ...]
+    ) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+        """The softmax before the filters, top part, where the filters cut anything."""
+        if not self.plan.sampling.filters:
+            return (), ()
+        keep = (*draft.tokens, *own)
+        return tuple(warp.raw(row, keep) for row in logits), draft.raw
+
+
+def measure(p: Row, q: Row) -> Measure:
+    """What the position says of the pair: overlap, product, entropies (nats)."""
+    return Measure(rows.overlap(p, q), rows.product(p, q), rows.entropy(p), rows.entropy(q))

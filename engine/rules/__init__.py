@@ -1,0 +1,52 @@
+"""Acceptance rules: one file each, and this table. To add a rule, write its file and its line here."""
+
+from __future__ import annotations
+
+from engine.core.types import Rule, Sampling
+from engine.errors import BadSetting
+from engine.rules.argmax import Argmax
+from engine.rules.block import BlockVerification
+from engine.rules.fault_one_token_residual import FaultOneTokenResidual
+from engine.rules.fault_residual_from_p import FaultResidualFromP
+from engine.rules.greedy_argmax import GreedyArgmax
+from engine.rules.one_hot import OneHot
+from engine.rules.sampler_match import SamplerMatch
+from engine.rules.stochastic import Stochastic
+
+#: Every rule at its default parameters, by id, in the order lists show them.
+RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in (
+        Stochastic(),
+        SamplerMatch(),
+        OneHot(),
+        BlockVerification(),
+        GreedyArgmax(),
+        Argmax(),
+        FaultResidualFromP(),
+        FaultOneTokenResidual(),
+    )
+}
+
+
+def get(rule_id: str, **params: float) -> Rule:
+    """The rule of that id, with parameters; raises BadSetting for an unknown id, name or value."""
+    if rule_id not in RULES:
+        raise BadSetting(f"There is no rule {rule_id!r}.", f"Choose one of {', '.join(RULES)}.")
+    return RULES[rule_id].with_params(params)
+
+
+def effective(rule: Rule, sampling: Sampling) -> tuple[Rule, str]:
+    """The rule that really runs under this sampling, and why it is another than asked ("" if it is not).
+
+    Raises BadSetting where the rule asked for has no meaning under the sampling.
+    """
+    if rule.lossless and not rule.greedy_only and sampling.greedy:
+        why = "temperature is 0" if sampling.temperature == 0 else "top-k is 1"
+        return RULES["greedy-argmax"], f"{why}: every lossless rule compares with the argmax then"
+    if rule.greedy_only and not sampling.greedy:
+        raise BadSetting(
+            f"{rule.id} needs temperature 0 or top-k 1, got temperature {sampling.temperature:g}.",
+            "Set the temperature to 0, or choose stochastic (lossless) or argmax (the same test, biased).",
+        )
+    return rule, ""
