@@ -1,0 +1,1 @@
+"""What proposes tokens. Pure ones live here; those that run a model live in engine.mlx_backend.drafters."""
