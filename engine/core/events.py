@@ -95,7 +95,7 @@ class PromptRead:
 class Measure:
     """Numbers of one position that need its whole rows: taken when the round ran, before any row is cut."""
 
-    overlap: float  # sum min(p, q); None where nothing was drafted
+    overlap: float  # sum min(p, q) = 1 - TV(p, q)
     product: float  # sum p q
     entropy_p: float  # nats
     entropy_q: float  # nats
@@ -114,9 +114,10 @@ class StageTimes:
 class Round:
     """One round, as decided: the block, the verdict, every coin that fell, and what was emitted.
 
-    `own` is the target's own draw at each position ("target" address), the token plain sampling would
-    have emitted there. `raw_p` and `raw_q` are the softmax before truncation and temperature, top part
-    only, for show; empty when the filters cut nothing.
+    `final` says that accepting the whole block ends the output (its budget, EOS or a stop string), so
+    nothing is drawn behind it. `own` is the target's own draw at each position ("target" address), the
+    token plain sampling would have emitted there. `raw_p` and `raw_q` are the softmax before truncation
+    and temperature, top part only, for show; empty when the filters cut nothing.
     """
 
     index: int
@@ -128,6 +129,7 @@ class Round:
     measures: tuple[Measure, ...]  # [k]
     entropy_bonus: float  # nats, of p at position k
     times: StageTimes = StageTimes()
+    final: bool = False
     raw_p: tuple[Row, ...] = ()  # [k + 1] or []
     raw_q: tuple[Row, ...] = ()  # [k] or []
     type = "round"
@@ -168,6 +170,7 @@ class Round:
             "measures": [[m.overlap, m.product, m.entropy_p, m.entropy_q] for m in self.measures],
             "entropy_bonus": self.entropy_bonus,
             "times": asdict(self.times),
+            "final": self.final,
         }
 
     @classmethod
@@ -197,6 +200,7 @@ class Round:
             measures=tuple(Measure(*measure) for measure in body["measures"]),
             entropy_bonus=body["entropy_bonus"],
             times=StageTimes(**body["times"]),
+            final=body["final"],
             raw_p=row_list("raw_p"),
             raw_q=row_list("raw_q"),
         )

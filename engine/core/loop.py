@@ -97,7 +97,8 @@ class Generation:
         t2 = self.clock()
         block = self.block(draft, logits)
         own = tuple(self.coins.choose(row, block.at("target", i)) for i, row in enumerate(block.p))
-        verdict, emitted = self.end(block, self.plan.rule.judge(block, self.coins))
+        final = self.final(block)
+        verdict, emitted = close(block, self.plan.rule.judge(block, self.coins), final)
         self.remember(block)
         self.scorer.rewind(block.k - verdict.n_accepted)
         self.drafter.commit(emitted)
@@ -112,6 +113,7 @@ class Generation:
             measures=tuple(measure(p, q) for p, q in zip(block.p, block.q, strict=False)),
             entropy_bonus=rows.entropy(block.p[-1]),
             times=StageTimes(1e3 * (t1 - t0), 1e3 * (t2 - t1), 1e3 * (self.clock() - t2)),
+            final=final,
             raw_p=raw_p,
             raw_q=raw_q,
         )
@@ -146,13 +148,10 @@ class Generation:
                 raise BadRow(f"Target, position {start + i}: {error.message}", error.hint) from error
         return Block(start, draft.tokens, draft.rows, tuple(p), tries)
 
-    def end(self, block: Block, verdict: Verdict) -> tuple[Verdict, tuple[int, ...]]:
-        """What the round emits: the accepted drafts and the next token, unless the output ended before."""
-        accepted = block.tokens[: verdict.n_accepted]
-        output = self.output + accepted
-        if len(output) >= self.plan.max_tokens or (accepted and self.ends(output)):
-            return replace(verdict, next_token=None, next_source="ended", residual=None, mass=None), accepted
-        return verdict, (*accepted, verdict.next_token)
+    def final(self, block: Block) -> bool:
+        """True when accepting every draft ends the output: by its budget, EOS or a stop string."""
+        output = self.output + block.tokens
+        return len(output) >= self.plan.max_tokens or (block.k > 0 and self.ends(output))
 
     def remember(self, block: Block) -> None:
         """Count the positions drafted, for the rules whose coins must not be met twice."""
@@ -174,6 +173,14 @@ class Generation:
             return (), ()
         keep = (*draft.tokens, *own)
         return tuple(warp.raw(row, keep) for row in logits), draft.raw
+
+
+def close(block: Block, verdict: Verdict, final: bool) -> tuple[Verdict, tuple[int, ...]]:
+    """The verdict and what it emits; a final block that stands whole emits nothing behind itself."""
+    accepted = block.tokens[: verdict.n_accepted]
+    if final and verdict.n_accepted == block.k:
+        return replace(verdict, next_token=None, next_source="ended"), accepted
+    return verdict, (*accepted, verdict.next_token)
 
 
 def measure(p: Row, q: Row) -> Measure:

@@ -1,0 +1,103 @@
+"""Two ways to look at a session again: re-judge its blocks under another rule, or hold a re-run against it.
+
+Re-judging needs no model. It is the re-run's own beginning: it goes on while the other rule emits the same
+tokens in the same rounds from the same coins, and ends where a run is needed to know more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from engine.core import loop, stats
+from engine.core.coins import RecordingCoins
+from engine.core.events import Round
+from engine.core.types import Rule
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """A lane made without a model.
+
+    `complete` is False when the rule left the stored path; what follows then needs a run, and `why` says
+    so. `exact` is False when a row it drew from had been cut for storage (`tail`, the most mass missing).
+    """
+
+    rounds: tuple[Round, ...]
+    complete: bool
+    why: str
+    exact: bool
+    tail: float
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return tuple(token for done in self.rounds for token in done.emitted)
+
+    @property
+    def counters(self) -> stats.Counters:
+        return stats.counters(self.rounds)
+
+
+def rejudge(rounds: Iterable[Round], rule: Rule, seed: int) -> Rejudged:
+    """Judge stored rounds under another rule, same drafts, same coins, until it leaves their path."""
+    coins = RecordingCoins(seed)
+    attempts: Counter[int] = Counter()
+    judged: list[Round] = []
+    tail = 0.0
+    for stored in rounds:
+        block = stored.block
+        tries = tuple(attempts[block.start + i] for i in range(block.k + 1))
+        if tries != block.attempts:
+            return _rejudged(judged, tail, f"the drafts from position {block.start} on fall on other coins")
+        tail = max(tail, *(row.tail for row in (*block.p, *block.q)))
+        verdict, emitted = loop.close(block, rule.judge(block, coins), stored.final)
+        judged.append(replace(stored, verdict=verdict, emitted=emitted, coins=coins.take()))
+        if rule.looks_ahead:
+            attempts.update(range(block.start, block.start + block.k))
+        if emitted != stored.emitted:
+            here = first_divergence(emitted, stored.emitted)
+            return _rejudged(judged, tail, f"the lanes part at position {block.start + here}")
+    return _rejudged(judged, tail, "")
+
+
+def _rejudged(judged: list[Round], tail: float, why: str) -> Rejudged:
+    return Rejudged(tuple(judged), not why, why, tail == 0.0, tail)
+
+
+def first_divergence(a: Sequence[int], b: Sequence[int]) -> int | None:
+    """The first index at which two token sequences differ (the end of the shorter one counts), or None."""
+    for i, (x, y) in enumerate(zip_longest(a, b)):
+        if x != y:
+            return i
+    return None
+
+
+def difference(a: Sequence[Round], b: Sequence[Round]) -> str:
+    """Where a re-run first differs from the session it repeats, token for token and coin for coin.
+
+    Empty when it does not: then drafts, coins, tests and output are all equal.
+    """
+    for index, (x, y) in enumerate(zip_longest(a, b)):
+        if x is None or y is None:
+            return f"round {index}: only one of the two has it"
+        for name, left, right in zip(
+            ("drafts", "coins", "tests", "output"), _decided(x), _decided(y), strict=True
+        ):
+            if left != right:
+                return f"round {index}: {name} differ: {_first_pair(left, right)}"
+    return ""
+
+
+DECIDED = ("drafts", "coins", "tests", "output")
+
+
+def _decided(done: Round) -> tuple[tuple, ...]:
+    return done.block.tokens, done.coins, done.verdict.checks, done.emitted
+
+
+def _first_pair(left: tuple, right: tuple) -> str:
+    pairs = (pair for pair in zip_longest(left, right) if pair[0] != pair[1])
+    x, y = next(pairs)
+    return f"{x} and {y}"
