@@ -1,0 +1,165 @@
+// p and q of the selected position, one row a token: the shared part min(p, q), what only q has (thrown
+// away on a rejection) and what only p has (what the residual refills). Both excess areas sum to TV.
+
+import { el, replace, tokenText } from "./dom.js";
+import { decimal, percent } from "./format.js";
+import { selected } from "./store.js";
+
+const FLOOR = 1e-5;
+const CHOICES = [8, 16, 24];
+
+export function barsPanel(store) {
+  const note = el("p", { class: "ds-note" });
+  const body = el("div", {});
+  const set = (name, value) => store.dispatch({ type: "option", name, value });
+  const scale = el("button", { type: "button", class: "ds-button is-small", onclick: () => set("log", !store.get().options.log) });
+  const rows = el(
+    "select",
+    { class: "ds-select", "aria-label": "Rows shown", onchange: () => set("bars", Number(rows.value)) },
+    CHOICES.map((n) => el("option", { value: n }, `${n} rows`)),
+  );
+  const root = el(
+    "section",
+    { class: "ds-panel ds-bars", "aria-label": "Target and draft probabilities" },
+    el("header", { class: "ds-head" }, el("h2", {}, "p and q"), el("span", { class: "ds-spring" }), scale, rows),
+    body,
+    note,
+  );
+  let drawn = null;
+  return {
+    root,
+    render(state) {
+      const { session, round, position, next } = selected(state);
+      const { log, bars } = state.options;
+      const key = round ? `${session.id}/${round.i}/${state.cursor.pos}/${log}/${bars}` : "";
+      if (key === drawn) return;
+      drawn = key;
+      root.hidden = !round;
+      if (!round) return;
+      const corrected = next && round.accepted < round.k;
+      const place = position ?? (corrected ? round.positions[round.accepted] : next);
+      scale.textContent = log ? "log scale" : "linear scale";
+      scale.setAttribute("aria-pressed", String(log));
+      rows.value = String(bars);
+      replace(body, table(session, place, chosenTokens(round, place), { log, n: bars }));
+      replace(note, noteOf(place));
+    },
+  };
+}
+
+// The tokens a row is marked for: the draft, the target's own draw, what was emitted in its place.
+function chosenTokens(round, place) {
+  const marks = new Map();
+  const add = (token, word) => marks.set(token, [...(marks.get(token) ?? []), word]);
+  if (place.x !== undefined) add(place.x, "draft");
+  if (place.fate === "rejected" && round.next) add(round.next.token, round.next.source);
+  if (place.token !== undefined) add(place.token, place.source);
+  if (place.own) add(place.own.token, "own draw");
+  return marks;
+}
+
+function visibleBars(place, marks, n) {
+  const kept = place.bars.filter(([, p, q]) => p || q);
+  const cut = place.bars.filter(([, p, q]) => !p && !q);
+  const shown = kept.slice(0, n);
+  for (const bar of kept.slice(n)) if (marks.has(bar[0])) shown.push(bar);
+  const hidden = kept.filter((bar) => !shown.includes(bar));
+  const sum = (column) => hidden.reduce((total, bar) => total + (bar[column] ?? 0), 0);
+  const rest = {
+    p: place.rest[0] + sum(1),
+    q: place.rest[1] === null ? null : place.rest[1] + sum(2),
+    n: place.rest[2] + hidden.length,
+  };
+  return { shown, cut: cut.slice(0, Math.max(2, Math.round(n / 4))), rest };
+}
+
+function table(session, place, marks, { log, n }) {
+  const { shown, cut, rest } = visibleBars(place, marks, n);
+  const top = log ? 1 : nice(Math.max(...shown.flatMap(([, p, q]) => [p ?? 0, q ?? 0]), rest.p, rest.q ?? 0));
+  const length = (value) => {
+    if (!value) return 0;
+    return log ? Math.max(0, Math.log10(value / FLOOR) / -Math.log10(FLOOR)) : value / top;
+  };
+  const scaled = (p, q) => bar(length(p), q === null ? null : length(q));
+  const drafted = rest.q !== null;
+  const line = (className, name, p, q, words, titleText) =>
+    el(
+      "tr",
+      { class: className, title: titleText },
+      el("th", { scope: "row" }, name, words ? el("span", { class: "ds-mark" }, words) : null),
+      el("td", { class: "ds-bar-cell" }, scaled(p, drafted ? q : null)),
+      el("td", { class: "ds-number" }, percent(p)),
+      drafted ? el("td", { class: "ds-number is-q" }, percent(q)) : null,
+    );
+  return el(
+    "table",
+    { class: "ds-pqtable" },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col" }, "token"),
+        el("th", { scope: "col", class: "ds-axis" }, axis(log, top)),
+        el("th", { scope: "col", class: "ds-number" }, "target p"),
+        drafted ? el("th", { scope: "col", class: "ds-number" }, "draft q") : null,
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      shown.map(([token, p, q]) =>
+        line(marks.has(token) ? "is-marked" : null, tokenText(session.pieces[token], 14), p, q, marks.get(token)?.join(", "), `id ${token}`),
+      ),
+      rest.n > 0 ? line("is-rest", `${rest.n} more`, rest.p, rest.q, "", "the rest of the vocabulary") : null,
+      cut.map(([token, , , rawP, rawQ]) => cutLine(session, token, rawP, rawQ, length, drafted)),
+    ),
+  );
+}
+
+function cutLine(session, token, rawP, rawQ, length, drafted) {
+  return el(
+    "tr",
+    { class: "is-cut", title: `id ${token}: removed by a filter; the grey bar is the probability before it` },
+    el("th", { scope: "row" }, tokenText(session.pieces[token], 14), el("span", { class: "ds-mark" }, "cut")),
+    el("td", { class: "ds-bar-cell" }, el("div", { class: "ds-bar" }, el("i", { class: "ds-raw", style: { width: width(length(Math.max(rawP ?? 0, rawQ ?? 0))) } }))),
+    el("td", { class: "ds-number" }, percent(rawP)),
+    drafted ? el("td", { class: "ds-number is-q" }, rawQ === undefined ? "–" : percent(rawQ)) : null,
+  );
+}
+
+const width = (share) => `${(100 * Math.min(1, share)).toFixed(2)}%`;
+
+function bar(p, q) {
+  if (q === null) return el("div", { class: "ds-bar" }, el("i", { class: "ds-shared", style: { width: width(p) } }), el("i", { class: "ds-outline", style: { width: width(p) } }));
+  const low = Math.min(p, q);
+  const high = Math.max(p, q);
+  return el(
+    "div",
+    { class: "ds-bar" },
+    el("i", { class: "ds-shared", style: { width: width(low) } }),
+    high > low ? el("i", { class: q > p ? "ds-only-q" : "ds-only-p", style: { left: width(low), width: width(high - low) } }) : null,
+    p > 0 ? el("i", { class: "ds-outline", style: { width: width(p) } }) : null,
+  );
+}
+
+function nice(largest) {
+  return [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8].find((top) => largest <= top) ?? 1;
+}
+
+function axis(log, top) {
+  const ticks = log ? ["0.001 %", "1 %", "100 %"] : ["0", percent(top / 2).replace(".0 ", " "), percent(top).replace(".0 ", " ")];
+  return el("div", { class: "ds-ticks" }, ticks.map((tick) => el("span", {}, tick)));
+}
+
+function noteOf(place) {
+  if (place.tv === undefined) return [el("span", {}, "Nothing was drafted here: p alone.")];
+  const swatch = (name) => el("i", { class: `ds-swatch ${name}`, "aria-hidden": "true" });
+  const word = decimal(place.tv);
+  return [
+    el("span", {}, swatch("ds-shared"), `both, min(p, q): ${decimal(place.overlap)}`),
+    el("span", {}, swatch("ds-only-q"), `draft only: ${word}`),
+    el("span", {}, swatch("ds-only-p"), `target only: ${word}`),
+  ];
+}

@@ -1,0 +1,129 @@
+// Between source and store: opening sessions, back-filling what a late or reloaded screen has missed,
+// keeping live sessions followed. A failing call becomes the banner, never an unhandled rejection.
+
+import { isLive } from "./store.js";
+
+const PAGE = 200;
+const SILENCE_MS = 5000;
+const LIST_MS = 3000;
+
+export function connect(store, source, signal) {
+  const filling = new Set();
+  const heard = new Map(); // session id -> when something last came
+  const state = () => store.get();
+  const watched = () => [...new Set([state().focus, ...(state().view === "compare" ? state().lanes : [])])].filter((id) => id !== null);
+
+  const guarded = async (work) => {
+    try {
+      return await work();
+    } catch (error) {
+      store.dispatch({ type: "error", error: { message: error.message, hint: error.hint ?? "" } });
+      return null;
+    }
+  };
+
+  const refresh = () =>
+    guarded(async () => {
+      const { sessions } = await source.sessions(state().query);
+      store.dispatch({ type: "list", rows: sessions });
+    });
+
+  // Fetches the rounds a session has and the screen lacks, a page at a time.
+  const fill = (id) => {
+    if (filling.has(id)) return null;
+    filling.add(id);
+    return guarded(async () => {
+      for (;;) {
+        const { rounds, n } = state().sessions[id];
+        const lo = rounds.length;
+        if (lo >= n) return;
+        const page = await source.rounds(id, lo, Math.min(n, lo + PAGE));
+        if (page.rounds.length === 0) return;
+        store.dispatch({ type: "delta", s: id, lo, ...page });
+      }
+    }).finally(() => filling.delete(id));
+  };
+
+  const take = (update) => {
+    const before = state().sessions[update.s]?.status;
+    heard.set(update.s, performance.now());
+    store.dispatch({ type: "delta", ...update });
+    const session = state().sessions[update.s];
+    if (session.rounds.length < session.n) fill(update.s);
+    if (before !== session.status && (before !== undefined || isLive(session.status))) refresh();
+  };
+
+  const load = (id) =>
+    guarded(async () => {
+      const head = await source.head(id);
+      take({ s: id, n: head.rounds, status: head.status, head });
+      return head;
+    });
+
+  const followLive = () => {
+    const ids = watched().filter((id) => isLive(state().sessions[id]?.status));
+    if (ids.length > 0) source.follow(watched());
+  };
+
+  const show = async (ids) => {
+    await Promise.all(ids.filter((id) => !state().sessions[id]?.head).map(load));
+    followLive();
+  };
+
+  const line = {
+    refresh,
+    open(id, cursor = null, restoring = false) {
+      const lanes = state().lanes.includes(id) ? state().lanes : [id];
+      store.dispatch({ type: "lanes", ids: lanes });
+      const known = state().sessions[id];
+      const follow = cursor === null && (!known || isLive(known.status));
+      store.dispatch({ type: "focus", s: id, cursor: cursor ?? (follow ? null : { round: 0, pos: -1 }), follow, restoring });
+      return show([id]);
+    },
+    async rerun(rules) {
+      const parent = state().focus;
+      const answer = await guarded(() => source.rerun(parent, rules));
+      if (!answer) return;
+      store.dispatch({ type: "lanes", ids: [parent, ...answer.sessions] });
+      refresh();
+      await show(answer.sessions);
+    },
+    stop: () => guarded(() => source.stop(state().focus)),
+    restore({ s, cursor, view, lanes }) {
+      store.dispatch({ type: "view", name: view });
+      if (s === null) return null;
+      line.open(s, cursor, true);
+      if (lanes.length > 1) store.dispatch({ type: "lanes", ids: lanes });
+      return show(lanes);
+    },
+  };
+
+  const hear = (message) => {
+    if (message.error) store.dispatch({ type: "error", error: message.error });
+    if (message.started !== undefined) {
+      store.dispatch({ type: "error", error: null });
+      store.dispatch({ type: "lanes", ids: [message.started] });
+      store.dispatch({ type: "view", name: "inspect" });
+      store.dispatch({ type: "focus", s: message.started });
+      refresh();
+    }
+    (message.updates ?? []).forEach(take);
+  };
+  signal.addEventListener("abort", source.subscribe(hear));
+
+  // A live session that has gone quiet: its line may have been cut (a sleeping laptop, a second tab).
+  const watchdog = setInterval(() => {
+    const quiet = watched().some((id) => isLive(state().sessions[id]?.status) && performance.now() - (heard.get(id) ?? 0) > SILENCE_MS);
+    if (!quiet) return;
+    watched().forEach((id) => heard.set(id, performance.now()));
+    followLive();
+  }, SILENCE_MS / 2);
+  const listing = setInterval(() => {
+    if ((state().list ?? []).some((row) => isLive(row.status))) refresh();
+  }, LIST_MS);
+  signal.addEventListener("abort", () => [watchdog, listing].forEach(clearInterval));
+
+  refresh();
+  guarded(async () => store.dispatch({ type: "choices", choices: await source.choices() }));
+  return line;
+}

@@ -1,0 +1,52 @@
+// Building and updating elements. Data reaches the page as text and attributes only, never as markup.
+
+import { parts } from "./format.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// An element with attributes (class, title, aria-*, on* handlers as functions) and children.
+export function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (typeof value === "function") node.addEventListener(name.slice(2), value);
+    else if (name === "style") Object.assign(node.style, value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+// A token's visible text: whitespace, control characters and bytes are marked, so they can be styled.
+export function tokenText(piece, clip) {
+  return el(
+    "bdi",
+    { class: "ds-piece" },
+    parts(piece, clip).map(([kind, text]) => (kind === "text" ? text : el("span", { class: `ds-${kind}` }, text))),
+  );
+}
+
+// A token in running text, in quotes of its own.
+export const quoted = (piece) => el("q", { class: "ds-quoted" }, tokenText(piece, 24));
+
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// Replaces all children, keeping the keyboard focus on the element with the same data-key.
+export function replace(node, ...children) {
+  const key = node.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== false));
+  if (key) node.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+}
+
+export function button(label, attributes = {}) {
+  return el("button", { type: "button", class: "ds-button", ...attributes }, label);
+}

@@ -1,0 +1,89 @@
+// How tokens and numbers are written. Everything returned is plain text for textContent, never markup.
+
+const NAMED = { 9: "⇥", 10: "⏎", 13: "␍", 127: "␡", 0xa0: "⍽" };
+const HIDDEN = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/;
+const WIDE_SPACE = /[\u1680\u2000-\u200a\u202f\u205f\u3000]/;
+const COMBINING = /^\p{M}/u;
+const CLIP = 60;
+
+function mark(char) {
+  const code = char.codePointAt(0);
+  if (NAMED[code]) return ["control", NAMED[code]];
+  if (code < 32) return ["control", String.fromCodePoint(0x2400 + code)];
+  if ((code >= 0x80 && code < 0xa0) || HIDDEN.test(char) || WIDE_SPACE.test(char)) {
+    return ["code", `U+${code.toString(16).toUpperCase().padStart(4, "0")}`];
+  }
+  return char === " " ? ["space", "·"] : ["text", char];
+}
+
+// The parts of a token as [kind, text]; kind is text, space, control, code, hex, special or clipped.
+export function parts(piece, clip = CLIP) {
+  if (piece === undefined) return [["code", "?"]];
+  if (piece.hex !== undefined) return [["hex", piece.hex]];
+  if (piece.special !== undefined) return [["special", visible(piece.special, clip)]];
+  if (piece === "") return [["code", "empty"]];
+  const chars = [...piece];
+  const out = [];
+  if (COMBINING.test(piece)) out.push(["text", "◌"]);
+  for (const char of chars.slice(0, clip)) {
+    const [kind, text] = mark(char);
+    const last = out[out.length - 1];
+    if (last && last[0] === kind && kind !== "code") last[1] += text;
+    else out.push([kind, text]);
+  }
+  if (chars.length > clip) out.push(["clipped", `… +${chars.length - clip}`]);
+  return out;
+}
+
+// A token as one visible string.
+export const visible = (piece, clip = CLIP) => parts(piece, clip).map((part) => part[1]).join("");
+
+const SPOKEN = { "·": "space", "⏎": "newline", "⇥": "tab", "␍": "carriage return", "⍽": "no-break space" };
+
+// A token for a screen reader: whitespace as words.
+export function spoken(piece) {
+  return parts(piece)
+    .map(([kind, text]) => {
+      if (kind === "hex") return `bytes ${text}`;
+      if (kind === "special") return `special token ${text}`;
+      if (kind === "text") return text;
+      return [...text].map((char) => SPOKEN[char] ?? char).join(kind === "code" ? "" : " ");
+    })
+    .join(" ");
+}
+
+export const breaksLine = (piece) => typeof piece === "string" && piece.includes("\n");
+
+// A probability in percent, three digits, never blank and never a false 0 or 100.
+export function percent(value) {
+  if (value === null || value === undefined) return "not kept";
+  if (value === 0) return "0 %";
+  if (value < 0.0001) return "<0.01 %";
+  if (value === 1) return "100 %";
+  if (value > 0.9999) return ">99.99 %";
+  return `${(value * 100).toFixed(value < 0.1 ? 2 : 1)} %`;
+}
+
+// A number in [0, 1], or a ratio, with three significant digits.
+export function decimal(value) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0";
+  if (Math.abs(value) < 0.001) return value.toExponential(1).replace("e-", " × 10⁻").replace(/\d+$/, superscript);
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en").replaceAll(",", " ");
+  if (value < 1 && value > 0.999) return ">0.999";
+  return String(Number(value.toPrecision(3)));
+}
+
+const superscript = (digits) => [...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+
+export function milliseconds(ms) {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+export const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
+// A share with its denominator: "61 of 100 (61 %)".
+export const share = (part, whole) =>
+  whole ? `${part} of ${whole} (${Math.round((100 * part) / whole)} %)` : `${part} of ${whole}`;

@@ -1,0 +1,27 @@
+// Every state is a link: /?s=41&r=12&i=3&view=compare&lanes=41,42. Other parameters are left alone.
+
+const number = (text) => (text !== null && /^\d+$/.test(text) ? Number(text) : null);
+
+export function read(search) {
+  const query = new URLSearchParams(search);
+  const [round, pos] = [number(query.get("r")), number(query.get("i"))];
+  return {
+    s: number(query.get("s")),
+    cursor: round === null ? null : { round, pos: pos ?? -1 },
+    view: query.get("view") === "compare" ? "compare" : "inspect",
+    lanes: (query.get("lanes") ?? "").split(",").map(number).filter((id) => id !== null),
+  };
+}
+
+// The address of a state. A screen that follows has no r and i: opened again, it follows again.
+export function write(state, href) {
+  const url = new URL(href);
+  const set = (name, value) => (value === null ? url.searchParams.delete(name) : url.searchParams.set(name, value));
+  const cursor = state.follow ? null : state.cursor ?? state.want;
+  set("s", state.focus);
+  set("r", cursor ? cursor.round : null);
+  set("i", cursor ? cursor.pos : null);
+  set("view", state.view === "compare" ? "compare" : null);
+  set("lanes", state.view === "compare" && state.lanes.length > 1 ? state.lanes.join(",") : null);
+  return url.href.replaceAll("%2C", ",");
+}

@@ -1,0 +1,33 @@
+// A source that is a running Draftscope: deltas come through the component's value, the rest by calls.
+
+// host: { props, server, trigger, watch } as Gradio hands them to a component.
+export function liveSource({ props, server, trigger, watch }) {
+  const listeners = new Set();
+  let last = null;
+  const take = () => {
+    if (!props.value || props.value === last) return;
+    last = props.value;
+    const message = JSON.parse(last);
+    listeners.forEach((listener) => listener(message));
+  };
+  watch("value", take);
+  const call = async (name, ...values) => {
+    const answer = JSON.parse(await server[name](...values));
+    if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
+    return answer;
+  };
+  return {
+    subscribe(listener) {
+      listeners.add(listener);
+      take();
+      return () => listeners.delete(listener);
+    },
+    follow: (ids) => trigger("follow", { sessions: ids }),
+    head: (id) => call("head", { session: id }),
+    rounds: (id, lo, hi) => call("rounds", { session: id, lo, hi }),
+    sessions: (search) => call("sessions", { search }),
+    choices: () => call("choices", {}),
+    rerun: (id, rules) => call("rerun", { session: id, rules }),
+    stop: (id) => call("stop", { session: id }),
+  };
+}

@@ -1,0 +1,15 @@
+// A source that is a file: { sessions: [row], heads: {id: head}, rounds: {id: [round]}, pieces: {id: {}} }.
+// It never changes, so there is nothing to follow, stop or re-run.
+
+export function recordedSource(recording) {
+  const answer = (value) => Promise.resolve(value);
+  return {
+    subscribe: () => () => {},
+    follow: () => {},
+    head: (id) => answer(recording.heads[id]),
+    rounds: (id, lo, hi) => answer({ rounds: recording.rounds[id].slice(lo, hi), pieces: recording.pieces[id] }),
+    sessions: (search) =>
+      answer({ sessions: recording.sessions.filter((row) => row.title.toLowerCase().includes(search.toLowerCase())) }),
+    choices: () => answer({ rules: recording.rules ?? [] }),
+  };
+}

@@ -1,0 +1,170 @@
+// One state, pure reducers. A session's rounds and pieces are logs that only grow: the arrays are shared
+// between states and `n` says how far the source has come; nothing else is ever changed in place.
+
+export const initial = {
+  sessions: {}, // id -> { id, head, rounds, pieces, n, status, tally }
+  focus: null, // the session on view
+  cursor: null, // { round, pos }; pos is a draft's index, or k for the token that follows
+  want: null, // a cursor asked for by a link, until its round has arrived
+  follow: true,
+  playing: false,
+  view: "inspect",
+  lanes: [], // session ids, baseline first
+  list: null, // rows of the session list; null until the first answer
+  query: "",
+  choices: null,
+  error: null, // { message, hint }
+  help: false,
+  options: { log: false, bars: 8, drops: true },
+};
+
+const emptySession = (id) => ({
+  id,
+  head: null,
+  rounds: [],
+  pieces: {},
+  n: 0,
+  status: "loading",
+  tally: { rounds: 0, proposed: 0, tested: 0, accepted: 0, emitted: 0, rescued: 0 },
+});
+
+export function count(tally, round) {
+  return {
+    rounds: tally.rounds + 1,
+    proposed: tally.proposed + round.k,
+    tested: tally.tested + round.tested,
+    accepted: tally.accepted + round.accepted,
+    emitted: tally.emitted + round.emitted,
+    rescued: tally.rescued + round.positions.filter((position) => position.rescued).length,
+  };
+}
+
+const reducers = {
+  // { s, n, status, lo, rounds, pieces, head }: what a source says of one session.
+  delta(state, { type, ...update }) {
+    const old = state.sessions[update.s] ?? emptySession(update.s);
+    const fresh = (update.rounds ?? []).filter((_, i) => (update.lo ?? 0) + i >= old.rounds.length);
+    const gap = fresh.length > 0 && fresh[0].i !== old.rounds.length;
+    Object.assign(old.pieces, update.pieces);
+    if (!gap) old.rounds.push(...fresh);
+    const session = {
+      ...old,
+      n: Math.max(old.n, update.n ?? 0, old.rounds.length),
+      status: update.status ?? old.status,
+      head: update.head ?? old.head,
+      tally: gap ? old.tally : fresh.reduce(count, old.tally),
+    };
+    const next = { ...state, sessions: { ...state.sessions, [update.s]: session } };
+    return update.s === state.focus ? settle(next, session) : next;
+  },
+  focus(state, { s, cursor = null, follow = cursor === null }) {
+    const sessions = state.sessions[s] ? state.sessions : { ...state.sessions, [s]: emptySession(s) };
+    const next = { ...state, sessions, focus: s, cursor: null, want: cursor, follow, playing: false };
+    return settle(next, sessions[s]);
+  },
+  cursor(state, { round, pos }) {
+    const cursor = clamp(state.sessions[state.focus], { round, pos });
+    return cursor ? { ...state, cursor, want: null, follow: false } : state;
+  },
+  follow(state, { on }) {
+    const next = { ...state, follow: on, playing: on ? false : state.playing };
+    return on && state.focus !== null ? settle(next, state.sessions[state.focus]) : next;
+  },
+  play: (state, { on }) => ({ ...state, playing: on, follow: on ? false : state.follow }),
+  view: (state, { name }) => ({ ...state, view: name }),
+  lanes: (state, { ids }) => ({ ...state, lanes: [...new Set(ids)] }),
+  list: (state, { rows }) => ({ ...state, list: rows }),
+  query: (state, { text }) => ({ ...state, query: text }),
+  choices: (state, { choices }) => ({ ...state, choices }),
+  error: (state, { error }) => ({ ...state, error }),
+  help: (state, { on }) => ({ ...state, help: on }),
+  option: (state, { name, value }) => ({ ...state, options: { ...state.options, [name]: value } }),
+};
+
+export function reduce(state, action) {
+  return reducers[action.type](state, action);
+}
+
+// Puts the cursor where it belongs after new data: at a link's place, at the newest round, or nowhere new.
+function settle(state, session) {
+  if (state.want && session.rounds.length > state.want.round) {
+    return { ...state, cursor: clamp(session, state.want), want: null };
+  }
+  if (state.follow && session.rounds.length > 0) {
+    const round = session.rounds.length - 1;
+    return { ...state, cursor: { round, pos: interesting(session.rounds[round]) } };
+  }
+  return state;
+}
+
+function clamp(session, cursor) {
+  if (!session?.rounds.length) return null;
+  const round = Math.min(Math.max(cursor.round, 0), session.rounds.length - 1);
+  const stops = steps(session.rounds[round]);
+  return { round, pos: stops.includes(cursor.pos) ? cursor.pos : interesting(session.rounds[round]) };
+}
+
+// Where to look first in a round: its rejection, else the token that follows, else its last draft.
+export function interesting(round) {
+  if (round.accepted < round.k) return round.accepted;
+  return round.next ? round.k : round.k - 1;
+}
+
+// The positions of a round in order: its drafts, then k for the token that follows them.
+export function steps(round) {
+  const drafts = round.positions.map((_, i) => i);
+  return round.next ? [...drafts, round.k] : drafts;
+}
+
+export function step(session, cursor, by) {
+  const here = steps(session.rounds[cursor.round]);
+  const i = here.indexOf(cursor.pos) + by;
+  if (i >= 0 && i < here.length) return { round: cursor.round, pos: here[i] };
+  const round = cursor.round + by;
+  if (round < 0 || round >= session.rounds.length) return cursor;
+  const there = steps(session.rounds[round]);
+  return { round, pos: there[by > 0 ? 0 : there.length - 1] };
+}
+
+export function stepRound(session, cursor, by) {
+  const round = Math.min(Math.max(cursor.round + by, 0), session.rounds.length - 1);
+  return { round, pos: interesting(session.rounds[round]) };
+}
+
+// The next rejected draft in a direction; the cursor itself when there is none.
+export function stepRejection(session, cursor, by) {
+  const rejects = (round) => round.accepted < round.k;
+  let at = cursor.round;
+  const here = session.rounds[at];
+  if (rejects(here) && Math.sign(here.accepted - cursor.pos) === by) return { round: at, pos: here.accepted };
+  for (at += by; at >= 0 && at < session.rounds.length; at += by) {
+    if (rejects(session.rounds[at])) return { round: at, pos: session.rounds[at].accepted };
+  }
+  return cursor;
+}
+
+// What is selected: the session, its round, the draft there (or null), the token that follows (or null).
+export function selected(state) {
+  const session = state.sessions[state.focus] ?? null;
+  const round = state.cursor && session ? session.rounds[state.cursor.round] ?? null : null;
+  if (!round) return { session, round: null, position: null, next: null };
+  const onNext = state.cursor.pos === round.k;
+  return { session, round, position: onNext ? null : round.positions[state.cursor.pos], next: onNext ? round.next : null };
+}
+
+export const isLive = (status) => status === "running" || status === "queued" || status === "loading";
+
+export function createStore(state = initial) {
+  const listeners = new Set();
+  return {
+    get: () => state,
+    dispatch(action) {
+      state = reduce(state, action);
+      listeners.forEach((listener) => listener(state, action));
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

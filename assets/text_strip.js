@@ -1,0 +1,152 @@
+// The answer as it was made: every drafted and emitted token, each by its fate, in reading order.
+// Rounds are appended once and never rebuilt; a selection changes two classes.
+
+import { breaksLine, percent, spoken } from "./format.js";
+import { el, setText, tokenText } from "./dom.js";
+import { isLive } from "./store.js";
+
+const SHORT_BLOCK = 20;
+const LONG_BLOCK = 80;
+
+export function textStrip(store) {
+  const prompt = el("p", { class: "ds-prompt" });
+  const flow = el("div", { class: "ds-flow", role: "group", "aria-label": "Answer, token by token" });
+  const empty = el("p", { class: "ds-empty" });
+  const scroller = el("div", { class: "ds-strip" }, prompt, flow, empty);
+  const drops = el("input", { type: "checkbox", checked: true });
+  drops.addEventListener("change", () => store.dispatch({ type: "option", name: "drops", value: drops.checked }));
+  const root = el(
+    "section",
+    { class: "ds-panel ds-text", "aria-label": "Text" },
+    el(
+      "header",
+      { class: "ds-head" },
+      el("h2", {}, "Text"),
+      legend(),
+      el("label", { class: "ds-check" }, drops, "dropped drafts"),
+    ),
+    scroller,
+  );
+  let shown = null; // session id
+  let built = []; // per round: { group, tokens: Map pos -> element }
+  let block = null;
+  let blockRounds = 0;
+  let current = null;
+
+  flow.addEventListener("click", (event) => {
+    const token = event.target.closest(".ds-token");
+    if (token) store.dispatch({ type: "cursor", round: Number(token.dataset.round), pos: Number(token.dataset.pos) });
+  });
+
+  function reset(id) {
+    shown = id;
+    built = [];
+    block = null;
+    current = null;
+    flow.replaceChildren();
+  }
+
+  function append(round, pieces) {
+    if (!block) {
+      block = el("div", { class: "ds-block" });
+      blockRounds = 0;
+      flow.append(block);
+    }
+    const tokens = new Map();
+    const group = el("span", { class: "ds-round" });
+    const add = (pos, id, fate, at, numbers) => {
+      const token = tokenButton(round.i, pos, pieces[id], id, fate, at, numbers);
+      tokens.set(pos, token);
+      group.append(token);
+      if (fate !== "rejected" && fate !== "untested" && breaksLine(pieces[id])) group.append(el("br"));
+    };
+    const draft = (position, pos) => add(pos, position.x, position.fate, position.at, position);
+    const tail = round.accepted + 1;
+    round.positions.slice(0, tail).forEach(draft);
+    if (round.next) add(round.k, round.next.token, round.next.source, round.next.at, round.next);
+    round.positions.slice(tail).forEach((position, i) => draft(position, tail + i));
+    block.append(group);
+    built.push({ group, tokens });
+    blockRounds += 1;
+    const ends = group.querySelector("br") !== null;
+    if ((ends && blockRounds >= SHORT_BLOCK) || blockRounds >= LONG_BLOCK) block = null;
+  }
+
+  function select(cursor) {
+    const next = cursor ? built[cursor.round] : null;
+    const token = next?.tokens.get(cursor.pos) ?? null;
+    if (current?.token === token) return false;
+    if (current) {
+      current.group.classList.remove("is-current");
+      current.token?.removeAttribute("aria-current");
+      if (current.token) current.token.tabIndex = -1;
+    }
+    current = next ? { group: next.group, token } : null;
+    if (!current) return false;
+    current.group.classList.add("is-current");
+    token?.setAttribute("aria-current", "true");
+    if (token) token.tabIndex = 0;
+    return true;
+  }
+
+  function reveal(follow) {
+    if (follow) scroller.scrollTop = scroller.scrollHeight;
+    else if (current?.token) {
+      const box = scroller.getBoundingClientRect();
+      const at = current.token.getBoundingClientRect();
+      if (at.top < box.top + 4 || at.bottom > box.bottom - 4) {
+        scroller.scrollTop += at.top - box.top - box.height / 2;
+      }
+    }
+  }
+
+  return {
+    root,
+    focusToken: () => current?.token?.focus({ preventScroll: true }),
+    render(state) {
+      const session = state.sessions[state.focus];
+      if ((session?.id ?? null) !== shown) reset(session?.id ?? null);
+      flow.classList.toggle("without-drops", !state.options.drops);
+      setText(prompt, session?.head?.prompt ?? "");
+      prompt.hidden = !session?.head?.prompt;
+      if (session) for (let i = built.length; i < session.rounds.length; i += 1) append(session.rounds[i], session.pieces);
+      setText(empty, emptyText(session));
+      empty.hidden = built.length > 0;
+      if (select(state.cursor)) reveal(state.follow);
+    },
+  };
+}
+
+function emptyText(session) {
+  if (!session) return "Type a prompt above and press Run, or open a session from the list.";
+  if (session.head?.progress) return session.head.progress;
+  if (session.n > 0) return "Loading rounds…";
+  return isLive(session.status) ? "Waiting for the first round…" : "This session has no rounds.";
+}
+
+function tokenButton(round, pos, piece, id, fate, at, numbers) {
+  const label = `position ${at}, ${spoken(piece)}, ${fate}, target ${percent(numbers.p)}`;
+  const drafted = numbers.q === null || numbers.q === undefined ? "" : `, draft ${percent(numbers.q)}`;
+  return el(
+    "button",
+    {
+      type: "button",
+      class: `ds-token is-${fate}${numbers.rescued ? " is-rescued" : ""}`,
+      tabindex: "-1",
+      "data-round": round,
+      "data-pos": pos,
+      title: `${label}${drafted}, id ${id}`,
+      "aria-label": `${label}${drafted}`,
+    },
+    tokenText(piece),
+  );
+}
+
+function legend() {
+  const fates = ["accepted", "rejected", "untested", "corrected", "bonus"];
+  return el(
+    "ul",
+    { class: "ds-legend", "aria-label": "Fates" },
+    fates.map((fate) => el("li", {}, el("span", { class: `ds-sample is-${fate}` }, "abc"), fate)),
+  );
+}

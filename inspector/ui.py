@@ -1,0 +1,333 @@
+"""The Gradio side of the screen: a form, one HTML component, and the tail that feeds it. No logic of its own.
+
+The screen itself is the modules in assets/, served under SCREEN and mounted into the component. Runs belong
+to the controller: a page only watches, so reloading it, or opening a second one, changes nothing.
+
+One delta is a JSON string in the component's value (a dict would be diffed leaf by leaf):
+{"started": id} puts a new session on view; {"error": {message, hint}} shows a banner; {"updates": [...]}
+carries, per session, `s`, `n` rounds so far, `status`, and the rounds from `lo` on with their pieces. A
+page that missed some fetches them through the `rounds` server function.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+import gradio as gr
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from inspector.controller import Controller
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+#: Where assets/ is served, below the app's root.
+SCREEN = "screen"
+#: Seconds between two deltas at least, and between two looks at a quiet session.
+DELTA_S, QUIET_S = 0.1, 0.05
+#: Rounds in one delta or one page at most; the rest is back-filled.
+PAGE = 200
+
+ON_LOAD = f"""
+const root = (window.gradio_config?.root ?? "").replace(/\\/+$/, "");
+const base = root ? new URL(root, location.href).pathname.replace(/\\/+$/, "") : "";
+const [{{ mount }}, {{ liveSource }}] = await Promise.all([
+  import(`${{base}}/{SCREEN}/main.js`), import(`${{base}}/{SCREEN}/live.js`)]);
+mount(element.querySelector(".ds-mount"), liveSource({{ props, server, trigger: (name, data) =>
+  name === "follow" ? trigger("follow", data) : undefined, watch }}));
+"""
+ON_LOAD = f"(async () => {{{ON_LOAD}}})();"
+
+
+def encode(message: object) -> str:
+    """JSON that is safe inside a page; NaN is refused, because it is no JSON."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def error_view(error: EngineError) -> dict:
+    return {"error": {"message": error.message, "hint": error.hint}}
+
+
+def answers(work: Callable[[dict], object]) -> Callable[[dict], str]:
+    """A server function: takes and returns JSON; an EngineError becomes {"error": ...}."""
+
+    def answer(request: dict) -> str:
+        try:
+            return encode(work(request))
+        except EngineError as error:
+            return encode(error_view(error))
+
+    answer.__name__ = work.__name__
+    return answer
+
+
+def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
+    """What the screen may ask for by itself."""
+
+    def head(request: dict) -> dict:
+        return controller.head(int(request["session"]))
+
+    def rounds(request: dict) -> dict:
+        lo = int(request["lo"])
+        return controller.rounds(int(request["session"]), lo, min(int(request["hi"]), lo + PAGE))
+
+    def sessions(request: dict) -> dict:
+        return {"sessions": controller.sessions(search=str(request.get("search", "")))}
+
+    def choices(request: dict) -> dict:
+        return controller.choices()
+
+    def rerun(request: dict) -> dict:
+        return {"sessions": controller.rerun(int(request["session"]), list(request["rules"]))}
+
+    def stop(request: dict) -> dict:
+        controller.stop(int(request["session"]))
+        return {}
+
+    return [answers(work) for work in (head, rounds, sessions, choices, rerun, stop)]
+
+
+class Tails:
+    """One tail a page: a newer one, by a later ticket, ends the one before."""
+
+    def __init__(self, controller: Controller) -> None:
+        self.controller = controller
+        self.tickets = itertools.count()
+        self.newest: dict[str, int] = {}
+
+    async def follow(self, page: str, sessions: list[int]) -> AsyncIterator[str]:
+        """Deltas of these sessions until all have ended, at most one every DELTA_S seconds."""
+        ticket = self.newest[page] = next(self.tickets)
+        seen: dict[int, tuple[int, str, str]] = {}
+        while self.newest.get(page) == ticket:
+            updates = [await asyncio.to_thread(self.update, session, seen) for session in sessions]
+            fresh = [update for update in updates if update]
+            if fresh:
+                yield encode({"updates": fresh})
+            if all(not live(seen[session][1]) for session in sessions):
+                return
+            await asyncio.sleep(DELTA_S if fresh else QUIET_S)
+
+    def forget(self, page: str) -> None:
+        self.newest.pop(page, None)
+
+    def update(self, session: int, seen: dict[int, tuple[int, str, str]]) -> dict | None:
+        """What is new of a session since the last look; the first look says only how far it is."""
+        n, status = self.controller.count(session)
+        before, old_status, old_progress = seen.get(session, (n, "", ""))
+        head = self.controller.head(session) if n == 0 or status != old_status else None
+        progress = head["progress"] if head else ""
+        seen[session] = (n, status, progress)
+        if (n, status, progress) == (before, old_status, old_progress):
+            return None
+        update = {"s": session, "n": n, "status": status}
+        if head:
+            update["head"] = head
+        if before < n <= before + PAGE:
+            update |= {"lo": before, **self.controller.rounds(session, before, n)}
+        return update
+
+
+def live(status: str) -> bool:
+    return status in ("queued", "loading", "running")
+
+
+def build(controller: Controller) -> gr.Blocks:
+    """The page. Launch it with `launch`, or with `demo.launch(**launch_options())`."""
+    tails = Tails(controller)
+    choices = controller.choices()
+    with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:
+        form, run = prompt_form(choices)
+        inspector = gr.HTML(
+            None,
+            html_template="<div class='ds-mount'></div>",
+            js_on_load=ON_LOAD,
+            apply_default_css=False,
+            elem_id="inspector",
+            server_functions=server_functions(controller),
+        )
+
+        async def start(request: gr.Request, *values):
+            try:
+                session = await asyncio.to_thread(controller.start, dict(zip(form, values, strict=True)))
+            except EngineError as error:
+                yield encode(error_view(error) | {"nonce": next(tails.tickets)})
+                return
+            yield encode({"started": session})
+            async for delta in tails.follow(request.session_hash, [session]):
+                yield delta
+
+        async def follow(event: gr.EventData, request: gr.Request):
+            async for delta in tails.follow(request.session_hash, [int(s) for s in event.sessions]):
+                yield delta
+
+        def leave(request: gr.Request) -> None:
+            tails.forget(request.session_hash)
+
+        quiet = {"show_progress": "hidden", "concurrency_limit": None, "trigger_mode": "multiple"}
+        private = {"api_visibility": "private"}
+        inputs = list(form.values())
+        gr.on([run.click, form["prompt"].submit], start, inputs, inspector, **quiet, **private)
+        inspector.follow(follow, None, inspector, **quiet, **private)
+        demo.unload(leave)
+    return demo
+
+
+def prompt_form(choices: dict) -> tuple[dict[str, gr.components.Component], gr.Button]:
+    """Prompt, Run and the settings; the dict's keys are the form's names, in the order of the inputs."""
+    defaults = choices["defaults"]
+    rules = {rule["id"]: rule for rule in choices["rules"]}
+    form: dict[str, gr.components.Component] = {}
+    with gr.Row(elem_classes="ds-formrow", equal_height=True):
+        gr.HTML("<h1>draftscope</h1>", elem_classes="ds-brand", apply_default_css=False)
+        form["prompt"] = gr.Textbox(
+            value=defaults["prompt"],
+            placeholder="Ask the target model something",
+            show_label=False,
+            label="Prompt",
+            container=False,
+            lines=1,
+            max_lines=6,
+            scale=8,
+            elem_id="prompt",
+        )
+        run = gr.Button("Run", variant="primary", scale=0, min_width=96, elem_id="run")
+    with gr.Row(elem_classes="ds-settings"):
+        form["rule"] = gr.Dropdown(
+            [(f"{rule['title']} ({kind(rule)})", rule["id"]) for rule in rules.values()],
+            value=defaults["rule"],
+            label="Acceptance rule",
+            scale=3,
+            min_width=220,
+            elem_id="rule",
+        )
+        form["drafter"] = gr.Dropdown(
+            choices["drafters"],
+            value=defaults["drafter"],
+            label="Drafter",
+            allow_custom_value=True,
+            scale=2,
+            min_width=150,
+            elem_id="drafter",
+        )
+        form["k"] = number(defaults, "k", "Drafts a round, k", 0)
+        form["temperature"] = number(defaults, "temperature", "Temperature, T", None, step=0.1)
+        form["seed"] = number(defaults, "seed", "Seed", 0)
+        form["max_tokens"] = number(defaults, "max_tokens", "Max tokens", 0)
+    meaning = gr.HTML(meaning_of(rules[defaults["rule"]]), elem_classes="ds-meaning", apply_default_css=False)
+    with (
+        gr.Accordion("More settings", open=False, elem_classes="ds-more"),
+        gr.Row(elem_classes="ds-settings"),
+    ):
+        form["target"] = gr.Dropdown(
+            choices["targets"],
+            value=defaults["target"],
+            label="Target model",
+            allow_custom_value=True,
+            scale=2,
+            min_width=200,
+        )
+        form["top_k"] = number(defaults, "top_k", "Top-k (0: off)", 0)
+        form["top_p"] = number(defaults, "top_p", "Top-p (1: off)", None, step=0.05)
+        form["min_p"] = number(defaults, "min_p", "Min-p (0: off)", None, step=0.01)
+        form["stop"] = gr.Textbox(label="Stop string", value="", scale=1, min_width=110)
+        form["raw"] = gr.Checkbox(label="Raw prompt, no chat template", value=defaults["raw"], min_width=200)
+    form["rule"].change(
+        lambda rule: meaning_of(rules[rule]),
+        form["rule"],
+        meaning,
+        queue=False,
+        show_progress="hidden",
+        api_visibility="private",
+    )
+    return form, run
+
+
+def number(defaults: dict, name: str, label: str, precision: int | None, step: float = 1) -> gr.Number:
+    return gr.Number(
+        value=defaults[name],
+        label=label,
+        precision=precision,
+        step=step,
+        scale=1,
+        min_width=96,
+        elem_id=name.replace("_", "-"),
+    )
+
+
+def kind(rule: dict) -> str:
+    return "lossless" if rule["lossless"] else "faulty" if rule["faulty"] else "biased"
+
+
+def meaning_of(rule: dict) -> str:
+    """Our own words from the rule table, escaped all the same."""
+    text = f"{rule['meaning']} {rule['formula']}"
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+class Assets(StaticFiles):
+    """assets/ as it is on disk now: a browser asks again after an upgrade instead of mixing versions."""
+
+    def file_response(self, *args, **kwargs):
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def theme() -> gr.themes.Base:
+    """Slate and paper, the machine's own fonts: colour is kept for the fates of tokens."""
+    return gr.themes.Base(
+        primary_hue=gr.themes.colors.slate,
+        secondary_hue=gr.themes.colors.slate,
+        neutral_hue=gr.themes.colors.slate,
+        text_size=gr.themes.sizes.text_sm,
+        spacing_size=gr.themes.sizes.spacing_sm,
+        radius_size=gr.themes.sizes.radius_sm,
+        font=["system-ui", "-apple-system", "Segoe UI", "sans-serif"],
+        font_mono=["ui-monospace", "SF Mono", "Menlo", "Consolas", "DejaVu Sans Mono", "monospace"],
+    )
+
+
+def launch_options() -> dict:
+    """Everything the page needs from launch(): its files, look and head."""
+    return {
+        "theme": theme(),
+        "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">',
+        "app_kwargs": {"routes": [Mount(f"/{SCREEN}", Assets(directory=ASSETS), name=SCREEN)]},
+        "footer_links": [],
+        "run_history": False,
+        "ssr_mode": False,
+        "enable_monitoring": False,
+    }
+
+
+def launch(
+    controller: Controller,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    root_path: str | None = None,
+    in_browser: bool = False,
+    wait: bool = True,
+) -> str:
+    """Serve the page; returns its address. With wait=False the server runs on in the background."""
+    demo = build(controller)
+    _, url, _ = demo.launch(
+        server_name=host,
+        server_port=port,
+        root_path=root_path,
+        inbrowser=in_browser,
+        prevent_thread_lock=not wait,
+        quiet=not wait,
+        **launch_options(),
+    )
+    return url

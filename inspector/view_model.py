@@ -1,0 +1,270 @@
+"""What a screen shows, as plain JSON types: one dict a round, one a session, one a token.
+
+Nothing is decided here. Every number is read from the event that decided, so a screen cannot disagree
+with the engine; what a stored row no longer holds (it was cut to its top) is None, never a guess.
+Positions in a view count from the start of the output, as in the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from engine.core import rows
+from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
+from engine.core.types import Coin, Row
+
+#: How many tokens a position lists: by the larger of p and q, then those a filter cut, by raw probability.
+BARS = 24
+CUT_BARS = 6
+RESIDUAL_BARS = 12
+
+
+def piece_view(data: bytes, special: bool = False) -> str | dict[str, str]:
+    """A token for the browser: its text; {"hex"} where its bytes are no UTF-8 by themselves; {"special"}.
+
+    Whitespace and control characters stay as they are: making them visible is the screen's work.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"hex": data.hex(" ")}
+    return {"special": text} if special else text
+
+
+def round_view(done: Round) -> dict:
+    """One round: its drafted positions, the token that follows the accepted ones, and the times.
+
+    `positions` has one entry a draft (see `position_view`); `next` is None when the output ended before
+    it (see `next_view`). `times` is milliseconds: draft, target pass, judge.
+    """
+    verdict = done.verdict
+    coins = {(coin.at.purpose, coin.at.position): coin for coin in done.coins}
+    return {
+        "i": done.index,
+        "start": done.block.start,
+        "k": done.block.k,
+        "tested": done.n_tested,
+        "accepted": verdict.n_accepted,
+        "emitted": len(done.emitted),
+        "source": verdict.next_source,
+        "positions": [position_view(done, i, coins) for i in range(done.block.k)],
+        "next": None if verdict.next_token is None else next_view(done, coins),
+        "times": [round(ms, 3) for ms in (done.times.draft, done.times.target, done.times.judge)],
+    }
+
+
+#: The coins of a round by (purpose, position).
+Coins = dict[tuple[str, int], Coin]
+
+
+def position_view(done: Round, i: int, coins: Coins) -> dict:
+    """Draft i: the token x, its fate, p(x), q(x), the rule's own test and coin, and both rows' top.
+
+    `accept_prob` and `u` are the rule's, None where it made no test or tossed no coin; `passed` is that
+    test's outcome, which a rule that looks ahead may overrule. `tv` is the distance between the rows,
+    `overlap` 1 - tv, `product` sum p q; entropies are in nats.
+    """
+    block, verdict, measure = done.block, done.verdict, done.measures[i]
+    x, p, q = block.tokens[i], block.p[i], block.q[i]
+    check = verdict.checks[i] if i < len(verdict.checks) else None
+    fate = done.fate(i)
+    wanted = [x, done.own[i]]
+    if i == verdict.n_accepted and verdict.next_token is not None:
+        wanted.append(verdict.next_token)
+    return {
+        "x": x,
+        "at": block.start + i,
+        "attempt": block.attempts[i],
+        "fate": fate,
+        "p": known(p, x),
+        "q": known(q, x),
+        "accept_prob": None if check is None else check.accept_prob,
+        "u": None if check is None else check.u,
+        "passed": None if check is None else check.accepted,
+        "own": draw_view(p, done.own[i], coins.get(("target", block.start + i))),
+        "draw": draw_view(q, x, coins.get(("draft", block.start + i))),
+        "rescued": fate == "accepted" and done.own[i] != x,
+        "tv": max(0.0, round(1.0 - measure.overlap, 12)),  # less is the rounding of a sum of V terms
+        "overlap": measure.overlap,
+        "product": measure.product,
+        "entropy": [measure.entropy_p, measure.entropy_q],
+        **bars_view(p, q, raw_row(done.raw_p, i), raw_row(done.raw_q, i), wanted),
+    }
+
+
+def next_view(done: Round, coins: Coins) -> dict:
+    """The token after the accepted drafts: where it came from, the draw that chose it, the residual.
+
+    A bonus has the target's row in `bars`; a corrected token's row is the residual, whose `mass` is what
+    it summed to before it was normalised.
+    """
+    block, verdict = done.block, done.verdict
+    i, token = verdict.n_accepted, verdict.next_token
+    from_residual = verdict.residual is not None
+    purpose = "residual" if from_residual else "target"
+    row = verdict.residual if from_residual else block.p[i]
+    view = {
+        "token": token,
+        "at": block.start + i,
+        "source": verdict.next_source,
+        "purpose": purpose,
+        "p": known(block.p[i], token),
+        "q": known(block.q[i], token) if i < block.k else None,
+        "draw": draw_view(row, token, coins.get((purpose, block.start + i))),
+        "residual": residual_view(done) if from_residual else None,
+    }
+    if i == block.k:
+        own = draw_view(block.p[i], done.own[i], coins.get(("target", block.start + i)))
+        view |= {"own": own, "entropy": [done.entropy_bonus, None]}
+        view |= bars_view(block.p[i], None, raw_row(done.raw_p, i), None, [token, done.own[i]])
+    return view
+
+
+def draw_view(row: Row, token: int, coin: Coin | None) -> dict:
+    """A draw by inverse CDF: the token, its coin u, and the slice [lo, hi) of [0, 1) that belongs to it.
+
+    u is None when no coin chose the token (the row had one token, or the rule took it without a draw);
+    the slice is None when the stored row is not exact.
+    """
+    if coin is None or coin.outcome != token:
+        return {"token": token, "u": None, "slice": None}
+    return {"token": token, "u": coin.u, "slice": slice_of(row, token)}
+
+
+def slice_of(row: Row, token: int) -> list[float] | None:
+    """The part of [0, 1) that `rows.quantile` gives to a token; None if the row cannot say."""
+    i = int(np.searchsorted(row.ids, token))
+    if not row.exact or i >= len(row.ids) or row.ids[i] != token:
+        return None
+    cumulative = np.cumsum(row.probs)
+    low = float(cumulative[i - 1]) if i else 0.0
+    return [low / float(cumulative[-1]), float(cumulative[i] / cumulative[-1])]
+
+
+def residual_view(done: Round) -> dict:
+    """The residual that was drawn from: its mass, its top [id, probability] and what the rest sums to."""
+    verdict, row = done.verdict, done.verdict.residual
+    shown = rows.top(row, RESIDUAL_BARS).tolist()
+    if verdict.next_token not in shown and row.prob(verdict.next_token) > 0:
+        shown[-1] = verdict.next_token
+    top = [[token, short(row.prob(token))] for token in shown]
+    rest = float(row.probs.sum()) + row.tail - sum(row.prob(token) for token in shown)
+    return {
+        "mass": verdict.mass,
+        "degenerate": verdict.degenerate,
+        "top": top,
+        "rest": [short(max(0.0, rest)), len(row.ids) - len(shown)],
+    }
+
+
+def bars_view(p: Row, q: Row | None, raw_p: Row | None, raw_q: Row | None, wanted: Iterable[int]) -> dict:
+    """The rows side by side: `bars` [id, p, q] (and [.., raw p, raw q] where filters cut), and `rest`.
+
+    q is None where nothing was drafted. `rest` is [p, q, n]: the mass of both and the number of tokens
+    that have some but are not listed.
+    """
+    ids, pv, qv = rows.pair(p, q) if q is not None else (p.ids, p.probs, np.zeros(len(p.ids)))
+    order = np.lexsort((ids, -np.maximum(pv, qv)))[:BARS]
+    shown = list(dict.fromkeys([*ids[order].tolist(), *wanted]))
+    cut = [token for token in cut_tokens(ids, raw_p, raw_q) if token not in shown]
+    raws = (raw_p, raw_q) if raw_p is not None or raw_q is not None else ()
+    bars = [[token, *(number(row, token) for row in (p, q, *raws))] for token in (*shown, *cut)]
+    rest = [max(0.0, rest_of(p, shown)), None if q is None else max(0.0, rest_of(q, shown))]
+    return {"bars": bars, "rest": [*map(short, rest), int(np.isin(ids, shown, invert=True).sum())]}
+
+
+def cut_tokens(kept: np.ndarray, raw_p: Row | None, raw_q: Row | None) -> list[int]:
+    """The most probable tokens of the raw rows that have no mass left in either row."""
+    best: dict[int, float] = {}
+    for raw in (raw_p, raw_q):
+        if raw is not None:
+            gone = ~np.isin(raw.ids, kept)
+            for token, prob in zip(raw.ids[gone].tolist(), raw.probs[gone].tolist(), strict=True):
+                best[token] = max(prob, best.get(token, 0.0))
+    return sorted(best, key=lambda token: (-best[token], token))[:CUT_BARS]
+
+
+def rest_of(row: Row, shown: Sequence[int]) -> float:
+    return row.tail + float(row.probs[~np.isin(row.ids, shown)].sum())
+
+
+def known(row: Row, token: int) -> float | None:
+    """The row's probability of a token; None when the token may be in the tail that was cut off."""
+    prob = row.prob(token)
+    return None if prob == 0 and not row.exact else prob
+
+
+def number(row: Row | None, token: int) -> float | None:
+    return None if row is None else short(known(row, token))
+
+
+def short(value: float | None) -> float | None:
+    """Four significant digits: enough for a bar, a third of the bytes."""
+    return None if value is None else float(f"{value:.4g}")
+
+
+def raw_row(raw: tuple[Row, ...], i: int) -> Row | None:
+    return raw[i] if raw else None
+
+
+def tokens_of(view: dict) -> set[int]:
+    """Every token id a round view names: the pieces the browser needs with it."""
+    found: set[int] = set()
+    for place in (*view["positions"], *([view["next"]] if view["next"] else ())):
+        found.add(place["x"] if "x" in place else place["token"])
+        found.update(bar[0] for bar in place.get("bars", ()))
+        found.update(draw["token"] for draw in (place.get("own"), place.get("draw")) if draw)
+        found.update(token for token, _ in (place.get("residual") or {"top": ()})["top"])
+    return found
+
+
+def session_view(
+    record: dict,
+    started: SessionStarted,
+    prompt: PromptRead | None,
+    finished: SessionFinished | None,
+    counters: dict,
+    rounds: int,
+    progress: str = "",
+) -> dict:
+    """A session's head: what was asked, what really runs, how far it is.
+
+    `record` is the store's own part (id, parent_id, title, created, status, ...) and wins where names
+    meet; `counters` are RULES' counters; `progress` is a sentence for the time before the first round.
+    """
+    body = started.to_dict()
+    del body["type"], body["version"]
+    return body | {
+        "prompt_tokens": [] if prompt is None else list(prompt.tokens),
+        "prompt_ms": None if prompt is None else prompt.ms,
+        "status": "running" if finished is None else finished.status,
+        "end_reason": "" if finished is None else finished.reason,
+        "ms": None if finished is None else finished.ms,
+        "counters": counters,
+        "rounds": rounds,
+        "progress": progress,
+        **record,
+    }
+
+
+def first_divergence(a: Sequence[int], b: Sequence[int]) -> int | None:
+    """The first position where both outputs have a token and the tokens differ; None if there is none.
+
+    A lane that is merely shorter (still running, stopped) has not diverged.
+    """
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
+
+
+def align(lanes: Sequence[Sequence[int]]) -> list[dict]:
+    """Outputs side by side: one entry a position, with each lane's token (None where it has none yet).
+
+    `differs` says whether a lane's token there is another than the first lane's.
+    """
+    table = []
+    for at in range(max(map(len, lanes), default=0)):
+        tokens = [lane[at] if at < len(lane) else None for lane in lanes]
+        differs = any(token is not None and tokens[0] is not None and token != tokens[0] for token in tokens)
+        table.append({"at": at, "tokens": tokens, "differs": differs})
+    return table

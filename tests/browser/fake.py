@@ -1,0 +1,271 @@
+"""A controller whose sessions come from the real loop and rules over two toy models: events as true as any,
+in milliseconds, without MLX or SQLite. A gate lets a test hold a run at a round."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
+from engine.core.loop import Cancelled, Generation, Plan
+from engine.core.types import Draft, Sampling
+from engine.core import warp
+from engine.errors import BadSetting
+from engine.rules import RULES, effective, get
+from inspector import view_model
+
+TEXT = """The cat sat on the mat. The dog sat on the log. The cat saw the dog and the dog saw the cat.
+A draft is a guess. The target reads the guess and keeps the words it would have said.
+The coin falls below the line and the word stands. The coin falls above the line and the word is gone.
+The target then draws a new word from the rest. The rest is what the target wants and the draft lacks.
+The cat and the dog read the words. The words are the same words. The draft is fast and the target is slow.
+A good guess is kept. A bad guess is gone. The draft sat on the log and the target sat on the mat.\n"""
+HOSTILE = (
+    b"<script>window.pwned=1</script>",
+    b"${window.pwned=1}",
+    b"{{value}}",
+    "\u202eright to left\u202c".encode(),
+    b"\x00",
+    b"\xe2\x80",
+    "\u05e9\u05dc\u05d5\u05dd".encode(),
+    b"<img src=x onerror=window.pwned=1>",
+    "z\u0336\u0335\u0334alg\u0489o".encode(),
+    b"\t",
+    b"x" * 10_000,
+)
+FILLERS = 400
+
+
+def pieces_of_text() -> list[bytes]:
+    words = TEXT.replace("\n", " \n ").replace(".", " . ").split(" ")
+    return [(w if w in (".", "\n") else f" {w}").encode() for w in words if w]
+
+
+TOKENS = pieces_of_text()
+PIECES = [*dict.fromkeys(TOKENS), *HOSTILE, *(f" w{i}".encode() for i in range(FILLERS)), b"<|end|>"]
+IDS = {piece: i for i, piece in enumerate(PIECES)}
+END = len(PIECES) - 1
+
+
+class Chain:
+    """Next-word counts over TEXT as logits; `sharp` mixes two words of context in, `seed` adds a wobble."""
+
+    def __init__(self, sharp: float, seed: int, hostile: float = 0.0) -> None:
+        ids = [IDS[piece] for piece in TOKENS]
+        self.sharp, self.seed, self.hostile = sharp, seed, hostile
+        self.one: dict[int, Counter] = defaultdict(Counter)
+        self.two: dict[tuple[int, int], Counter] = defaultdict(Counter)
+        for a, b, c in zip(ids, ids[1:], ids[2:], strict=False):
+            self.one[b][c] += 1
+            self.two[a, b][c] += 1
+
+    def logits(self, context: tuple[int, ...]) -> np.ndarray:
+        weights = np.full(len(PIECES), 2e-4)
+        weights[END] = 1e-6
+        for offset in range(len(HOSTILE)):
+            weights[IDS[HOSTILE[offset]]] += self.hostile
+        for token, n in self.one[context[-1]].items():
+            weights[token] += n
+        for token, n in self.two[context[-2:]].items() if len(context) > 1 else ():
+            weights[token] += self.sharp * n
+        wobble = np.random.default_rng([self.seed, *context[-2:]]).normal(0, 0.7, len(PIECES))
+        return (np.log(weights) + wobble).astype(np.float32)
+
+
+class ToyScorer:
+    vocab = len(PIECES)
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain, self.cache = chain, ()
+
+    def prefill(self, tokens: tuple[int, ...]) -> None:
+        self.cache = tokens[:-1]
+
+    def score(self, tokens: tuple[int, ...]) -> np.ndarray:
+        rows = []
+        for token in tokens:
+            self.cache += (token,)
+            rows.append(self.chain.logits(self.cache))
+        return np.stack(rows)
+
+    def rewind(self, n: int) -> None:
+        self.cache = self.cache[: len(self.cache) - n]
+
+
+class ToyDrafter:
+    kind = "toy"
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain, self.prompt = chain, ()
+
+    def start(self, prompt: tuple[int, ...]) -> None:
+        self.prompt = prompt
+
+    def propose(self, context, k, sampling, coins) -> Draft:
+        from engine.core.types import Address
+
+        tokens, rows, raw = [], [], []
+        for i in range(k):
+            logits = self.chain.logits((*self.prompt, *context, *tokens))
+            rows.append(warp.effective(logits, sampling.mirrored()))
+            raw.append(warp.raw(logits))
+            tokens.append(coins.choose(rows[-1], Address("draft", len(context) + i)))
+        return Draft(tuple(tokens), tuple(rows), tuple(raw) if sampling.filters else ())
+
+    def commit(self, tokens: tuple[int, ...]) -> None:
+        pass
+
+
+@dataclass
+class Session:
+    record: dict
+    started: SessionStarted
+    prompt: PromptRead
+    plan: Plan
+    hostile: float
+    rounds: list[Round] = field(default_factory=list)
+    finished: SessionFinished | None = None
+    status: str = "queued"
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+class FakeController:
+    """The controller's methods over toy models. `pace` is seconds a round; `hold(n)` stops every run before
+    round n until `release()`."""
+
+    def __init__(self, pace: float = 0.0, hostile: float = 0.0) -> None:
+        self.pace, self.hostile = pace, hostile
+        self.all: dict[int, Session] = {}
+        self.gate = threading.Condition()
+        self.limit: int | None = None
+        self.progress = ""
+
+    def hold(self, n: int) -> None:
+        self.limit = n
+
+    def release(self) -> None:
+        with self.gate:
+            self.limit = None
+            self.gate.notify_all()
+
+    def start(self, form: dict) -> int:
+        if not str(form["prompt"]).strip():
+            raise BadSetting("The prompt is empty.", "Type a question, or choose a raw prompt.")
+        if form["target"] != "toy":
+            raise BadSetting(f"There is no model {form['target']!r}.", "Choose toy.")
+        sampling = Sampling(
+            form["temperature"], form["top_k"], form["top_p"], form["min_p"]
+        )
+        return self.begin(form, form["rule"], sampling, parent=None)
+
+    def begin(self, form: dict, asked: str, sampling: Sampling, parent: int | None) -> int:
+        rule, reason = effective(get(asked), sampling)
+        session_id = max(self.all, default=0) + 1
+        started = SessionStarted(
+            form["prompt"], form["raw"], form["target"], form["drafter"], rule.id, rule.params, asked, reason,
+            sampling, int(form["seed"]), int(form["k"]), int(form["max_tokens"]), (), len(PIECES), "toy",
+        )
+        prompt = PromptRead((IDS[b" The"],), 1.0)
+        plan = Plan(prompt.tokens, rule, sampling, started.seed, started.k, started.max_tokens)
+        record = {"id": session_id, "parent_id": parent, "title": form["prompt"][:60], "created": time.time(), "starred": False}
+        self.all[session_id] = Session(record, started, prompt, plan, self.hostile)
+        threading.Thread(target=self.work, args=(self.all[session_id],), daemon=True).start()
+        return session_id
+
+    def work(self, session: Session) -> None:
+        generation = self.generation(session)
+        session.status = "running"
+        status, reason = "finished", f"{session.plan.max_tokens} tokens"
+        try:
+            for done in generation:
+                with self.gate:
+                    self.gate.wait_for(lambda: self.limit is None or done.index < self.limit or session.stopping.is_set())
+                if session.stopping.is_set():
+                    raise Cancelled
+                session.rounds.append(done)
+                time.sleep(self.pace)
+            if generation.output[-1] == END:
+                reason = "end of text"
+        except Cancelled:
+            status, reason = "stopped", "stopped by you"
+        session.finished = SessionFinished(status, reason, 1.0)
+        session.status = status
+
+    def generation(self, session: Session) -> Generation:
+        scorer = ToyScorer(Chain(9.0, 1, session.hostile))
+        drafter = ToyDrafter(Chain(1.5, 2, session.hostile))
+        scorer.prefill(session.plan.prompt)
+        drafter.start(session.plan.prompt)
+        ends = lambda output: output[-1] == END  # noqa: E731
+        return Generation(session.plan, drafter, scorer, ends, session.stopping.is_set)
+
+    def stop(self, session_id: int) -> None:
+        with self.gate:
+            self.all[session_id].stopping.set()
+            self.gate.notify_all()
+
+    def rerun(self, session_id: int, rules: list[str]) -> list[int]:
+        if not 2 <= len(rules) <= 6:
+            raise BadSetting(f"{len(rules)} rules were chosen.", "Choose 2 to 6.")
+        started = self.all[session_id].started
+        form = started.to_dict()
+        return [self.begin(form, rule, started.sampling, session_id) for rule in rules]
+
+    def sessions(self, search: str = "", limit: int = 100, offset: int = 0) -> list[dict]:
+        found = [s for s in self.all.values() if search.lower() in s.started.prompt.lower()]
+        return [self.row(s) for s in sorted(found, key=lambda s: -s.record["id"])][offset : offset + limit]
+
+    def row(self, session: Session) -> dict:
+        started, counters = session.started, counters_of(session.rounds)
+        return session.record | {
+            "rule": started.rule, "asked": started.asked, "drafter": started.drafter, "target": started.target,
+            "seed": started.seed, "k": started.k, "temperature": started.sampling.temperature,
+            "status": session.status, "emitted": counters["emitted"], "rounds": counters["rounds"],
+            "per_position_acceptance": counters["per_position_acceptance"],
+        }
+
+    def head(self, session_id: int) -> dict:
+        session = self.get(session_id)
+        return view_model.session_view(
+            session.record | {"status": session.status}, session.started, session.prompt, session.finished,
+            counters_of(session.rounds), len(session.rounds), "" if session.rounds else self.progress,
+        )
+
+    def get(self, session_id: int) -> Session:
+        if session_id not in self.all:
+            raise BadSetting(f"There is no session {session_id}.", "Choose one from the list.")
+        return self.all[session_id]
+
+    def rounds(self, session_id: int, lo: int, hi: int) -> dict:
+        views = [view_model.round_view(done) for done in self.get(session_id).rounds[lo:hi]]
+        used = set().union(*map(view_model.tokens_of, views)) if views else set()
+        return {"rounds": views, "pieces": {i: view_model.piece_view(PIECES[i], i == END) for i in used}}
+
+    def count(self, session_id: int) -> tuple[int, str]:
+        session = self.get(session_id)
+        return len(session.rounds), session.status
+
+    def choices(self) -> dict:
+        rules = [
+            {"id": r.id, "title": r.title, "meaning": r.meaning, "formula": r.formula, "lossless": r.lossless,
+             "faulty": r.faulty, "params": []}
+            for r in RULES.values()
+        ]
+        defaults = {"prompt": "Tell me about the cat and the dog.", "raw": False, "target": "toy", "drafter": "toy",
+                    "rule": "stochastic", "seed": 7, "k": 4, "max_tokens": 64, "temperature": 0.8, "top_k": 0,
+                    "top_p": 0.95, "min_p": 0.0}
+        return {"targets": ["toy"], "drafters": ["toy", "lookup"], "rules": rules, "defaults": defaults}
+
+
+def counters_of(rounds: list[Round]) -> dict:
+    tested = sum(done.n_tested for done in rounds)
+    accepted = sum(done.verdict.n_accepted for done in rounds)
+    return {
+        "rounds": len(rounds), "proposed": sum(done.block.k for done in rounds), "positions_tested": tested,
+        "accepted": accepted, "emitted": sum(len(done.emitted) for done in rounds),
+        "per_position_acceptance": accepted / tested if tested else None,
+    }
