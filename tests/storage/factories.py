@@ -23,7 +23,7 @@ def started(**changes) -> SessionStarted:
         "reason": "",
         "sampling": Sampling(),
         "seed": 7,
-        "k": 2,
+        "k": 3,
         "max_tokens": 64,
         "vocab": VOCAB,
         "tokenizer": "toy",
@@ -86,10 +86,15 @@ def rejecting_round(index: int, p: tuple[Row, ...], q: tuple[Row, ...], start: i
 
 
 def round_at(index: int) -> Round:
-    """A round on a vocabulary of six whose rows differ with `index`."""
+    """A round on a vocabulary of six: three drafts, one accepted, one rejected, one untested."""
     tilt = 1.0 + index
-    p = (row(1, 2, 3, tilt, 1, 1), row(3, 0, 0, tilt, 5, 1), row(0, 0, 0, 0, 0, tilt))
-    q = (row(1, 2, 6, tilt, 0, 1), row(tilt, 9, 0, 0, 0, 40))
+    p = (
+        row(1, 2, 3, tilt, 1, 1),
+        row(3, 0, 0, tilt, 5, 1),
+        row(0, 0, 0, 0, 0, tilt),
+        row(2, tilt, 0, 0, 0, 0),
+    )
+    q = (row(1, 2, 6, tilt, 0, 1), row(tilt, 9, 0, 0, 0, 40), row(0, 0, 5, 0, 0, tilt))
     return rejecting_round(index, p, q)
 
 

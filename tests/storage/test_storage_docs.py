@@ -88,7 +88,7 @@ def test_rows_by_size_and_sharing(path):
 
 def test_counters_are_rebuilt_from_events(path):
     before = counters(path)
-    assert before[2] == (2, 3, 3, 1, 3)
+    assert before[2] == (2, 4, 3, 1, 3)
     with closing(sqlite3.connect(path)) as conn:
         conn.execute(
             "UPDATE sessions SET rounds = 9, proposed = 9, positions_tested = 9, accepted = 9, emitted = 9"
