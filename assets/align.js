@@ -21,9 +21,22 @@ export function firstDivergence(a, b) {
   return null;
 }
 
+const coins = (round) =>
+  JSON.stringify([
+    round.positions.map((position) => [position.x, position.u, position.own.token, position.own.u, position.draw.u]),
+    round.next && [round.next.token, round.next.draw.u],
+  ]);
+
+// The first round of two runs that is not the same to the last coin; null if all that both have are.
+export function firstUnlike(a, b) {
+  const length = Math.min(a.rounds.length, b.rounds.length);
+  for (let i = 0; i < length; i += 1) if (coins(a.rounds[i]) !== coins(b.rounds[i])) return i;
+  return null;
+}
+
 // Splits the positions into staves no wider than `width` characters; every stave has at least one position.
 // lanes: [{ tokens, pieces }]. Returns [{ from, to, widths }].
-export function staves(lanes, width, padding = 1.5) {
+export function staves(lanes, width, padding = 1.2) {
   const length = Math.max(0, ...lanes.map((lane) => lane.tokens.length));
   const out = [];
   let from = 0;

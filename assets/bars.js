@@ -10,7 +10,7 @@ const CHOICES = [8, 16, 24];
 
 export function barsPanel(store) {
   const note = el("p", { class: "ds-note" });
-  const body = el("div", {});
+  const body = el("div", { class: "ds-bars-body" });
   const set = (name, value) => store.dispatch({ type: "option", name, value });
   const scale = el("button", { type: "button", class: "ds-button is-small", onclick: () => set("log", !store.get().options.log) });
   const rows = el(
@@ -124,10 +124,13 @@ function cutLine(session, token, rawP, rawQ, length, drafted) {
     { class: "is-cut", title: `id ${token}: removed by a filter; the grey bar is the probability before it` },
     el("th", { scope: "row" }, tokenText(session.pieces[token], 14), el("span", { class: "ds-mark" }, "cut")),
     el("td", { class: "ds-bar-cell" }, el("div", { class: "ds-bar" }, el("i", { class: "ds-raw", style: { width: width(length(Math.max(rawP ?? 0, rawQ ?? 0))) } }))),
-    el("td", { class: "ds-number" }, percent(rawP)),
-    drafted ? el("td", { class: "ds-number is-q" }, rawQ === undefined ? "–" : percent(rawQ)) : null,
+    el("td", { class: "ds-number" }, rawText(rawP)),
+    drafted ? el("td", { class: "ds-number is-q" }, rawText(rawQ)) : null,
   );
 }
+
+// Raw rows keep their top part only: a token outside it has no number to show.
+const rawText = (value) => (value === null || value === undefined ? "–" : percent(value));
 
 const width = (share) => `${(100 * Math.min(1, share)).toFixed(2)}%`;
 

@@ -79,11 +79,21 @@ function facts(session, position) {
     fact("draft q(x)", percent(position.q)),
     fact("p/q", ratio),
     fact("coin u", position.u === null ? "none" : decimal(position.u)),
-    fact("target's own draw", tokenText(session.pieces[own.token], 14), el("small", {}, own.token === position.x ? " same" : position.rescued ? " rescued" : " other")),
     fact("TV(p, q)", decimal(position.tv)),
     fact("entropy p", `${decimal(position.entropy[0])} nat`),
     fact("entropy q", `${decimal(position.entropy[1])} nat`),
+    fact("sum min(p, q)", decimal(position.overlap)),
+    ownDraw(session, position),
   );
+}
+
+// What plain sampling would have written here, at the same coin address under every rule.
+function ownDraw(session, { own, x, rescued }) {
+  const word = own.token === x ? "the same token" : rescued ? "another token: rescued" : "another token";
+  const drawn = own.u === null ? "" : ` u = ${decimal(own.u)}`;
+  const row = fact("target's own draw", el("small", {}, `${word}${drawn} `), tokenText(session.pieces[own.token], 14));
+  row.classList.add("is-wide");
+  return row;
 }
 
 // Under a rejected draft: what took its place, with the residual it came from.

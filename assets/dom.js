@@ -20,7 +20,7 @@ function fill(node, attributes, children) {
     else if (name === "style") Object.assign(node.style, value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -43,10 +43,23 @@ export function setText(node, text) {
 // Replaces all children, keeping the keyboard focus on the element with the same data-key.
 export function replace(node, ...children) {
   const key = node.contains(document.activeElement) ? document.activeElement.dataset.key : null;
-  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== false));
+  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== false));
   if (key) node.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 }
 
 export function button(label, attributes = {}) {
   return el("button", { type: "button", class: "ds-button", ...attributes }, label);
+}
+
+const ICONS = {
+  first: "M2 2h2v10H2zM12 2v10L5 7z",
+  back: "M10 2v10L3 7z",
+  play: "M3 1.5v11l9-5.5z",
+  pause: "M3 2h3v10H3zM8 2h3v10H8z",
+  on: "M4 2v10l7-5z",
+  last: "M10 2h2v10h-2zM2 2v10l7-5z",
+};
+
+export function icon(name) {
+  return svg("svg", { class: "ds-icon", viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 }

@@ -3,10 +3,12 @@
 
 import { button, el, replace, setText, tokenText } from "./dom.js";
 import { decimal, percent, share, spoken } from "./format.js";
-import { firstDivergence, output, staves } from "./align.js";
+import { firstDivergence, firstUnlike, output, staves } from "./align.js";
 import { isLive } from "./store.js";
 
 const MOST = 6;
+const CHAR_PX = 7.9;
+const NAME_PX = 176;
 
 export function lanesView(store, actions) {
   const pick = el("div", { class: "ds-rulepick" });
@@ -56,7 +58,7 @@ export function lanesView(store, actions) {
       const focus = state.sessions[state.focus];
       chooser.hidden = !focus || !actions.canRerun;
       const sessions = state.lanes.map((id) => state.sessions[id]).filter((session) => session?.head);
-      const width = Math.floor(staff.clientWidth / 9) - 20;
+      const width = Math.floor((staff.clientWidth - NAME_PX) / CHAR_PX);
       const key = [...sessions, state.lanes.length, width, state.cursor, state.focus];
       if (key.length === drawn.length && key.every((part, i) => part === drawn[i])) return;
       drawn = key;
@@ -92,7 +94,7 @@ function divergenceText(lanes) {
 
 function metricsTable(lanes, focus) {
   const cell = (text, title) => el("td", { title }, text);
-  const heads = ["rule", "session", "tested drafts accepted", "tokens per target pass", "output", "first divergence"];
+  const heads = ["lane", "tested drafts accepted", "tokens per pass", "output", "against the baseline"];
   return el(
     "table",
     { class: "ds-table" },
@@ -107,25 +109,27 @@ function metricsTable(lanes, focus) {
         return el(
           "tr",
           { class: session.id === focus ? "is-current" : null },
-          el("th", { scope: "row" }, session.head.rule, i === 0 ? el("em", { class: "ds-kind" }, "baseline") : null),
-          cell(`#${session.id}`),
+          el("th", { scope: "row" }, session.head.rule, el("small", {}, ` #${session.id}`)),
           cell(share(tally.accepted, tally.tested)),
           cell(tally.rounds ? `${decimal(tally.emitted / tally.rounds)} (${tally.emitted} / ${tally.rounds})` : "–"),
           cell(isLive(session.status) ? `${session.status}, ${tally.emitted} tokens` : `${tally.emitted} tokens, ${session.status}`),
-          cell(i === 0 ? "–" : same(lanes[0], lane, first)),
+          cell(i === 0 ? el("em", { class: "ds-kind" }, "baseline") : against(lanes[0], lane, first)),
         );
       }),
     ),
   );
 }
 
-// "reproduced" belongs to a lane with the baseline's own rule, and only once both have ended.
-function same(baseline, lane, first) {
-  if (first !== null) return `position ${first}`;
+// Where a lane leaves the baseline. Under the baseline's own rule it must not: the same tokens, the same
+// coins, said only once both have ended.
+function against(baseline, lane, first) {
+  const own = lane.session.head.rule === baseline.session.head.rule;
   const ended = !isLive(lane.session.status) && !isLive(baseline.session.status);
-  const whole = ended && baseline.tokens.length === lane.tokens.length;
-  if (!whole) return "none so far";
-  return lane.session.head.rule === baseline.session.head.rule ? "none: same tokens, same rule" : "none: same tokens";
+  const unlike = own ? firstUnlike(baseline.session, lane.session) : null;
+  if (unlike !== null) return el("em", { class: "ds-kind is-faulty" }, `not reproduced: round ${unlike} differs`);
+  if (first !== null) return `diverges at position ${first}`;
+  if (!ended || baseline.tokens.length !== lane.tokens.length) return "same so far";
+  return own ? el("em", { class: "ds-kind is-good" }, "reproduced") : "same tokens";
 }
 
 function staffOf(lanes, width, state, actions) {

@@ -12,7 +12,8 @@ export function textStrip(store) {
   const prompt = el("p", { class: "ds-prompt" });
   const flow = el("div", { class: "ds-flow", role: "group", "aria-label": "Answer, token by token" });
   const empty = el("p", { class: "ds-empty" });
-  const scroller = el("div", { class: "ds-strip" }, prompt, flow, empty);
+  const welcome = intro();
+  const scroller = el("div", { class: "ds-strip" }, prompt, flow, empty, welcome);
   const drops = el("input", { type: "checkbox", checked: true });
   drops.addEventListener("change", () => store.dispatch({ type: "option", name: "drops", value: drops.checked }));
   const root = el(
@@ -111,17 +112,31 @@ export function textStrip(store) {
       prompt.hidden = !session?.head?.prompt;
       if (session) for (let i = built.length; i < session.rounds.length; i += 1) append(session.rounds[i], session.pieces);
       setText(empty, emptyText(session));
-      empty.hidden = built.length > 0;
+      empty.hidden = built.length > 0 || !session;
+      welcome.hidden = Boolean(session);
       if (select(state.cursor)) reveal(state.follow);
     },
   };
 }
 
 function emptyText(session) {
-  if (!session) return "Type a prompt above and press Run, or open a session from the list.";
+  if (!session) return "";
   if (session.head?.progress) return session.head.progress;
   if (session.n > 0) return "Loading rounds…";
   return isLive(session.status) ? "Waiting for the first round…" : "This session has no rounds.";
+}
+
+// What the first screen says, before any session is open.
+function intro() {
+  const line = (lead, text) => el("p", {}, el("b", {}, lead), text);
+  return el(
+    "div",
+    { class: "ds-intro" },
+    line("Draft. ", "A cheap model proposes k tokens."),
+    line("Verify. ", "The target scores all of them in one pass; a coin and a threshold decide each one."),
+    line("Refill. ", "The first rejected token is replaced by a draw from what the target wants and the draft lacks; if all stand, the target adds one for free."),
+    line("", "Press Run to watch it happen, or open a session from the list. Press ? for the keys."),
+  );
 }
 
 function tokenButton(round, pos, piece, id, fate, at, numbers) {

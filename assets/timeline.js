@@ -1,10 +1,10 @@
 // The run over its rounds: a bar a round, filled as far as drafts were accepted, a mark where one was
 // rejected. One canvas, so that thousands of rounds cost one paint.
 
-import { button, el, setText } from "./dom.js";
+import { button, el, icon, replace, setText } from "./dom.js";
 import { summary } from "./round_panel.js";
 
-const WIDEST = 14;
+const WIDEST = 36;
 
 export function timeline(store, actions) {
   const canvas = el("canvas", {
@@ -14,8 +14,8 @@ export function timeline(store, actions) {
     "aria-label": "Round",
     "aria-valuemin": "0",
   });
-  const control = (text, label, run, key) => button(text, { class: "ds-button is-icon", "aria-label": label, title: `${label} (${key})`, onclick: run });
-  const play = control("▶", "Play", () => actions.run("play"), "space");
+  const control = (name, label, run, key) => button(icon(name), { class: "ds-button is-icon", "aria-label": label, title: `${label} (${key})`, onclick: run });
+  const play = control("play", "Play", () => actions.run("play"), "space");
   const follow = button("Follow", { class: "ds-button is-follow", title: "Follow the newest round (f)", onclick: () => actions.run("follow") });
   const where = el("output", { class: "ds-where" });
   const root = el(
@@ -24,11 +24,11 @@ export function timeline(store, actions) {
     el(
       "div",
       { class: "ds-controls" },
-      control("⏮", "First round", () => actions.run("first"), "Home"),
-      control("◀", "Previous round", () => actions.run("roundBack"), "Shift ←"),
+      control("first", "First round", () => actions.run("first"), "Home"),
+      control("back", "Previous round", () => actions.run("roundBack"), "Shift ←"),
       play,
-      control("▷", "Next round", () => actions.run("roundOn"), "Shift →"),
-      control("⏭", "Last round", () => actions.run("last"), "End"),
+      control("on", "Next round", () => actions.run("roundOn"), "Shift →"),
+      control("last", "Last round", () => actions.run("last"), "End"),
       el("span", { class: "ds-sep" }),
       button("‹ rejection", { title: "Previous rejection (p)", onclick: () => actions.run("rejectionBack") }),
       button("rejection ›", { title: "Next rejection (n)", onclick: () => actions.run("rejectionOn") }),
@@ -73,7 +73,7 @@ export function timeline(store, actions) {
       root.hidden = n === 0;
       if (n === 0) return;
       const round = session.rounds[state.cursor?.round] ?? null;
-      setText(play, state.playing ? "❚❚" : "▶");
+      replace(play, icon(state.playing ? "pause" : "play"));
       play.setAttribute("aria-label", state.playing ? "Pause" : "Play");
       follow.setAttribute("aria-pressed", String(state.follow));
       setText(where, round ? `round ${round.i} of ${n - 1}` : `${n} rounds`);

@@ -8,7 +8,14 @@ const at = (value) => `${(100 * Math.min(1, Math.max(0, value))).toFixed(3)}%`;
 // A label above or below a point of the track, kept inside it at both ends.
 function label(className, value, text) {
   const edge = value > 0.82 ? "to-left" : value < 0.18 ? "to-right" : "centred";
-  return el("span", { class: `${className} ${edge}`, style: { left: at(value) } }, text);
+  const left = { "to-left": `min(calc(100% - 8px), ${at(value)})`, "to-right": `max(8px, ${at(value)})`, centred: at(value) }[edge];
+  return el("span", { class: `${className} ${edge}`, style: { left } }, text);
+}
+
+// The ends of the track and one label; an end gives way to a label that would touch it.
+function scale(value, text) {
+  const end = (digit, crowded) => el("span", {}, crowded ? "" : digit);
+  return el("div", { class: "ds-dart-scale" }, end("0", value < 0.4), label("ds-dart-name", value, text), end("1", value > 0.6));
 }
 
 // The dart u on [0, 1) against the acceptance probability. `name` says what the threshold is.
@@ -26,7 +33,7 @@ export function dart(threshold, u, passed, name) {
       el("i", { class: "ds-dart-edge", style: { left: at(threshold) } }),
       u === null ? null : el("i", { class: `ds-dart-pin ${passed ? "is-accepted" : "is-rejected"}`, style: { left: at(u) } }),
     ),
-    el("div", { class: "ds-dart-scale" }, el("span", {}, "0"), label("ds-dart-name", threshold, `${name} = ${decimal(threshold)}`), el("span", {}, "1")),
+    scale(threshold, `${name} = ${decimal(threshold)}`),
   );
 }
 
@@ -55,6 +62,6 @@ export function sliceTrack(draw, fate) {
       el("div", { class: `ds-slice is-${fate}`, style: { left: at(low), width: `max(3px, ${at(high - low)})` } }),
       el("i", { class: `ds-dart-pin is-${fate}`, style: { left: at(draw.u) } }),
     ),
-    el("div", { class: "ds-dart-scale" }, el("span", {}, "0"), label("ds-dart-name", (low + high) / 2, `its slice: ${decimal(low)} to ${decimal(high)}`), el("span", {}, "1")),
+    scale((low + high) / 2, `its slice: ${decimal(low)} to ${decimal(high)}`),
   );
 }

@@ -12,6 +12,7 @@ page that missed some fetches them through the `rounds` server function.
 from __future__ import annotations
 
 import asyncio
+import html
 import itertools
 import json
 import os
@@ -271,8 +272,7 @@ def kind(rule: dict) -> str:
 
 def meaning_of(rule: dict) -> str:
     """Our own words from the rule table, escaped all the same."""
-    text = f"{rule['meaning']} {rule['formula']}"
-    return text.replace("&", "&amp;").replace("<", "&lt;")
+    return f"{html.escape(rule['meaning'])} <code>{html.escape(rule['formula'])}</code>"
 
 
 class Assets(StaticFiles):
