@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields, replace
 
+from engine.core.stats import Counters
+
 #: States in which a living program may still add events.
 UNFINISHED = ("queued", "running")
 
@@ -17,8 +19,9 @@ class SessionInfo:
     """One line of table `sessions`.
 
     `reason` says why it ended; `ms` is None until then. `rule` is what ran, `asked` what was asked for.
-    `rounds` to `emitted` are the counters of the same names, kept beside the events so that a list needs
-    no fold; `relation` outlives a deleted parent.
+    `vocab`, `tokenizer` and `versions` are known once the prompt was read. `rounds` to `sum_prod` are the
+    fields of `counters`, kept beside the events so that a list needs no fold; `relation` outlives a
+    deleted parent.
     """
 
     id: int
@@ -51,6 +54,14 @@ class SessionInfo:
     positions_tested: int
     accepted: int
     emitted: int
+    rescued: int
+    sum_min: float
+    sum_prod: float
+
+    @property
+    def counters(self) -> Counters:
+        """What the session's rounds add up to."""
+        return Counters(**{field.name: getattr(self, field.name) for field in fields(Counters)})
 
     @property
     def unfinished(self) -> bool:

@@ -58,9 +58,9 @@ SESSIONS = """CREATE TABLE sessions (
    k INTEGER NOT NULL,
    max_tokens INTEGER NOT NULL,
    temperature REAL NOT NULL,
-   vocab INTEGER NOT NULL,
-   tokenizer TEXT NOT NULL,
-   versions TEXT NOT NULL CHECK (json_valid(versions)),
+   vocab INTEGER NOT NULL DEFAULT 0,
+   tokenizer TEXT NOT NULL DEFAULT '',
+   versions TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(versions)),
    status TEXT NOT NULL CHECK (
       status IN ('queued', 'running', 'finished', 'stopped', 'failed', 'interrupted')
    ),
@@ -71,7 +71,10 @@ SESSIONS = """CREATE TABLE sessions (
    proposed INTEGER NOT NULL DEFAULT 0,
    positions_tested INTEGER NOT NULL DEFAULT 0,
    accepted INTEGER NOT NULL DEFAULT 0,
-   emitted INTEGER NOT NULL DEFAULT 0
+   emitted INTEGER NOT NULL DEFAULT 0,
+   rescued INTEGER NOT NULL DEFAULT 0,
+   sum_min REAL NOT NULL DEFAULT 0,
+   sum_prod REAL NOT NULL DEFAULT 0
 ) STRICT"""
 
 EVENTS = """CREATE TABLE events (

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from sqlite_utils import Database
 
 from engine.core.events import STATUSES, Event, PromptRead, Round, SessionFinished, SessionStarted
+from engine.core.stats import Counters
 from storage.errors import StoreError
 from storage.info import SessionInfo
 
@@ -19,17 +21,14 @@ def as_text(value: str) -> str:
 
 def new_line(started: dict) -> dict[str, object]:
     """The columns of a new session from the plain body of its SessionStarted."""
-    texts = {
-        name: as_text(started[name]) for name in ("prompt", "target", "drafter", "rule", "asked", "tokenizer")
-    }
+    texts = {name: as_text(started[name]) for name in ("prompt", "target", "drafter", "rule", "asked")}
     return texts | {
         "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "status": "queued",
         "raw": int(started["raw"]),
         "params": json.dumps(started["params"]),
-        "versions": json.dumps(started["versions"]),
         "temperature": started["sampling"]["temperature"],
-        **{name: started[name] for name in ("seed", "k", "max_tokens", "vocab")},
+        **{name: started[name] for name in ("seed", "k", "max_tokens")},
     }
 
 
@@ -56,13 +55,13 @@ def advance(db: Database, session_id: int, event: Event) -> None:
         changes |= {"status": event.status, "reason": as_text(event.reason), "ms": float(event.ms)}
         sets = "status = :status, reason = :reason, ms = :ms, owner = NULL"
     elif isinstance(event, Round):
-        changes |= {"proposed": event.block.k, "tested": int(event.n_tested)}
-        changes |= {"accepted": int(event.verdict.n_accepted), "emitted": len(event.emitted)}
-        sets = (
-            "status = :status, rounds = rounds + 1, proposed = proposed + :proposed,"
-            " positions_tested = positions_tested + :tested, accepted = accepted + :accepted,"
-            " emitted = emitted + :emitted"
-        )
+        more = asdict(Counters().plus(event))
+        changes |= {name: float(n) if name.startswith("sum_") else int(n) for name, n in more.items()}
+        sets = ", ".join(["status = :status", *(f"{name} = {name} + :{name}" for name in more)])
+    elif isinstance(event, PromptRead):
+        changes |= {"vocab": int(event.vocab), "tokenizer": as_text(event.tokenizer)}
+        changes |= {"versions": json.dumps(event.versions)}
+        sets = "status = :status, vocab = :vocab, tokenizer = :tokenizer, versions = :versions"
     else:
         sets = "status = :status"
     db.execute(f"UPDATE sessions SET {sets} WHERE id = :id", changes)

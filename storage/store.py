@@ -247,6 +247,12 @@ class Store:
         with self._connections.reading() as db:
             return tables.get_pieces(db, tokenizer, ids)
 
+    def has_pieces(self, tokenizer: str) -> bool:
+        """True when the bytes of this tokenizer's tokens are known."""
+        with self._connections.reading() as db:
+            found = db.execute("SELECT 1 FROM pieces WHERE tokenizer = ? LIMIT 1", [tokenizer])
+            return found.fetchone() is not None
+
     def size_bytes(self) -> int:
         """What the database takes on disk, with its write-ahead log."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))

@@ -60,9 +60,6 @@ class SessionStarted:
     k: int
     max_tokens: int
     stop: tuple[str, ...] = ()
-    vocab: int = 0
-    tokenizer: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
     type = "started"
 
     def to_dict(self, put_row: PutRow = row_to_dict) -> dict:
@@ -77,18 +74,28 @@ class SessionStarted:
 
 @dataclass(frozen=True)
 class PromptRead:
-    """The prompt as token ids, and how long target and drafter took to read it."""
+    """The models are there and have read the prompt.
+
+    `tokens` are its ids, `ms` how long target and drafter took to read them (loading is not in it).
+    `tokenizer` names the tokenizer by its content, `special` its control tokens, `vocab` the width of the
+    target's rows; `versions` is all that a re-run must share to be sure of repeating the session.
+    """
 
     tokens: tuple[int, ...]
     ms: float
+    vocab: int
+    tokenizer: str
+    special: tuple[int, ...] = ()
+    versions: dict[str, str] = field(default_factory=dict)
     type = "prompt"
 
     def to_dict(self, put_row: PutRow = row_to_dict) -> dict:
-        return {"type": self.type, "version": VERSION, "tokens": list(self.tokens), "ms": self.ms}
+        lists = {"tokens": list(self.tokens), "special": list(self.special)}
+        return {"type": self.type, "version": VERSION} | asdict(self) | lists
 
     @classmethod
     def read(cls, body: dict, get_row: GetRow) -> PromptRead:
-        return cls(tuple(body["tokens"]), body["ms"])
+        return cls(**body | {"tokens": tuple(body["tokens"]), "special": tuple(body["special"])})
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from engine.core.types import Rule
 class Rejudged:
     """A lane made without a model.
 
-    `complete` is False when the rule left the stored path; what follows then needs a run, and `why` says
-    so. `exact` is False when a row it drew from had been cut for storage (`tail`, the most mass missing).
+    `complete` is False when the rule left the stored path; `why` says how, and what follows needs a run.
+    `exact` is False when a row it judged from had been cut for storage (`tail`: the most mass missing).
     """
 
     rounds: tuple[Round, ...]
@@ -57,8 +57,7 @@ def rejudge(rounds: Iterable[Round], rule: Rule, seed: int) -> Rejudged:
         if rule.looks_ahead:
             attempts.update(range(block.start, block.start + block.k))
         if emitted != stored.emitted:
-            here = first_divergence(emitted, stored.emitted)
-            return _rejudged(judged, tail, f"the lanes part at position {block.start + here}")
+            return _rejudged(judged, tail, _parting(block.start, emitted, stored.emitted))
     return _rejudged(judged, tail, "")
 
 
@@ -66,12 +65,20 @@ def _rejudged(judged: list[Round], tail: float, why: str) -> Rejudged:
     return Rejudged(tuple(judged), not why, why, tail == 0.0, tail)
 
 
+def _parting(start: int, emitted: tuple[int, ...], stored: tuple[int, ...]) -> str:
+    here = first_divergence(emitted, stored)
+    if here is None:
+        common = start + min(len(emitted), len(stored))
+        return f"same tokens, but the rounds fall differently from position {common} on"
+    return f"another token at position {start + here}"
+
+
 def first_divergence(a: Sequence[int], b: Sequence[int]) -> int | None:
-    """The first index at which two token sequences differ (the end of the shorter one counts), or None."""
-    for i, (x, y) in enumerate(zip_longest(a, b)):
-        if x != y:
-            return i
-    return None
+    """The first position where both outputs have a token and the tokens differ; None if there is none.
+
+    An output that is merely shorter (still running, stopped) has not diverged.
+    """
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
 
 
 def difference(a: Sequence[Round], b: Sequence[Round]) -> str:

@@ -24,13 +24,13 @@ FILES = ["*.json", "model*.safetensors", "tokenizer.model", "*.tiktoken", "*.txt
 def locate(name: str, progress: Progress) -> Path:
     """The folder of an mlx-lm model. Raises ModelError, naming what is missing, when there is none."""
     folder = Path(name).expanduser()
-    if folder.is_dir():
+    if name and folder.is_dir():
         return _checked(folder)
-    if folder.exists():
+    if name and folder.exists():
         raise ModelError(f"{name} is a file.", "Give the folder that holds the model's config.json.")
     if not HUB_ID.fullmatch(name):
         raise ModelError(
-            f"There is no folder {name}.",
+            f"There is no folder {name!r}.",
             "Give `bundled`, an mlx-lm model folder, or a hub id like owner/name.",
         )
     return _checked(_snapshot(name, progress))

@@ -25,15 +25,12 @@ def started(**changes) -> SessionStarted:
         "seed": 7,
         "k": 3,
         "max_tokens": 64,
-        "vocab": VOCAB,
-        "tokenizer": "toy",
-        "versions": {"draftscope": "0.1.0"},
     }
     return SessionStarted(**fields | changes)
 
 
 def prompt_read(tokens: tuple[int, ...] = (1, 2, 3)) -> PromptRead:
-    return PromptRead(tokens, 12.5)
+    return PromptRead(tokens, 12.5, VOCAB, "toy", (0,), {"draftscope": "0.1.0"})
 
 
 def finished(status: str = "finished", reason: str = "end of text") -> SessionFinished:

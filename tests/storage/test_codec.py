@@ -192,9 +192,9 @@ def test_a_row_whose_every_token_matters_stays_exact_under_a_small_cap():
 
 
 def test_numpy_scalars_become_plain_numbers():
-    event = PromptRead((np.uint32(4), np.int64(5)), np.float32(0.5))
+    event = PromptRead((np.uint32(4), np.int64(5)), np.float32(0.5), np.int64(6), "toy")
     assert json.loads(encode(event, 8).body)["tokens"] == [4, 5]
-    assert there_and_back(event) == PromptRead((4, 5), 0.5)
+    assert there_and_back(event) == PromptRead((4, 5), 0.5, 6, "toy")
     values = there_and_back(started(params={"w": np.float32(0.1), "on": np.bool_(True)})).params
     assert values == {"w": float(np.float32(0.1)), "on": True}
 
@@ -202,7 +202,7 @@ def test_numpy_scalars_become_plain_numbers():
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), np.float32("nan")])
 def test_a_number_that_is_not_finite_is_refused_with_its_place(bad):
     with pytest.raises(EngineError, match=r"prompt\.ms is (nan|-?inf)"):
-        encode(PromptRead((1,), bad), 8)
+        encode(PromptRead((1,), bad, 6, "toy"), 8)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,10 @@ def answers(path: Path, title: str) -> list[tuple]:
 
 def counters(path: Path) -> list[tuple]:
     with closing(sqlite3.connect(path)) as conn:
-        sql = "SELECT rounds, proposed, positions_tested, accepted, emitted FROM sessions ORDER BY id"
+        sql = (
+            "SELECT rounds, proposed, positions_tested, accepted, emitted, rescued,"
+            " round(sum_min, 9), round(sum_prod, 9) FROM sessions ORDER BY id"
+        )
         return conn.execute(sql).fetchall()
 
 
@@ -87,11 +90,14 @@ def test_rows_by_size_and_sharing(path):
 
 
 def test_counters_are_rebuilt_from_events(path):
+    with Store.open(path) as store:
+        fill(store, store.create(started()), 4)
     before = counters(path)
-    assert before[2] == (2, 4, 3, 1, 3)
+    assert before[3][:6] == (4, 12, 8, 4, 8, 1) and all(before[3][6:])
     with closing(sqlite3.connect(path)) as conn:
         conn.execute(
-            "UPDATE sessions SET rounds = 9, proposed = 9, positions_tested = 9, accepted = 9, emitted = 9"
+            "UPDATE sessions SET rounds = 9, proposed = 9, positions_tested = 9, accepted = 9, emitted = 9,"
+            " rescued = 9, sum_min = 9, sum_prod = 9"
         )
         conn.commit()
     assert counters(path) != before

@@ -2,12 +2,14 @@
 
 import sqlite3
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
 from engine.core.events import Round
+from engine.core.stats import counters
 from engine.core.types import Sampling
 from engine.errors import EngineError
 from storage import Store, StoreError, default_path
@@ -85,17 +87,18 @@ def test_rounds_are_found_in_a_session_without_a_prompt_event(store):
 
 def test_the_cached_counters_equal_the_fold_over_the_events(store):
     session_id = store.create(started())
-    fill(store, session_id, 3)
-    one = rejecting_round(3, (row(1, 2, 0, 0, 0, 0), row(1, 1, 0, 0, 0, 0)), (row(3, 1, 0, 0, 0, 0),))
+    fill(store, session_id, 4)
+    one = rejecting_round(4, (row(1, 2, 0, 0, 0, 0), row(1, 1, 0, 0, 0, 0)), (row(3, 1, 0, 0, 0, 0),))
     assert (one.n_tested, round_at(0).n_tested, round_at(0).block.k) == (1, 2, 3)
     store.append(session_id, one)
     rounds = [event for _, event in store.events(session_id) if isinstance(event, Round)]
     info = store.session(session_id)
-    assert info.rounds == len(rounds) == 4
-    assert info.proposed == sum(r.block.k for r in rounds) == 10
-    assert info.positions_tested == sum(r.n_tested for r in rounds) == 7
-    assert info.accepted == sum(r.verdict.n_accepted for r in rounds) == 3
-    assert info.emitted == sum(len(r.emitted) for r in rounds) == 7
+    assert info.rounds == len(rounds) == 5
+    assert info.proposed == sum(r.block.k for r in rounds) == 13
+    assert info.positions_tested == sum(r.n_tested for r in rounds) == 9
+    assert info.accepted == sum(r.verdict.n_accepted for r in rounds) == 4
+    assert info.emitted == sum(len(r.emitted) for r in rounds) == 9
+    assert info.counters == counters(rounds) and info.counters.rescued and info.counters.sum_min
 
 
 @pytest.mark.parametrize("ending", [finished(), finished("stopped"), finished("failed")])
@@ -137,7 +140,7 @@ def test_events_out_of_order_are_refused_and_leave_no_trace(store, path):
 def test_an_event_that_cannot_be_stored_leaves_the_session_as_it_was(store):
     session_id = store.create(started())
     with pytest.raises(EngineError, match="ms is nan"):
-        store.append(session_id, prompt_read().__class__((1,), float("nan")))
+        store.append(session_id, replace(prompt_read(), ms=float("nan")))
     assert (store.count(session_id), store.session(session_id).status) == (1, "queued")
 
 
@@ -287,7 +290,7 @@ def test_wide_rows_are_cut_at_the_cap_of_the_store(path):
     rng = np.random.default_rng(1)
     event = rejecting_round(0, (zipf(300, rng), zipf(300, rng)), (zipf(300, rng),))
     with Store.open(path, row_cap=10) as store:
-        session_id = store.create(started(vocab=300))
+        session_id = store.create(started())
         store.append(session_id, event)
         (back,) = store.rounds(session_id, 0, 1)
     assert 10 <= len(back.block.p[0].ids) <= 14

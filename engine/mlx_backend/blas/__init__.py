@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from engine.mlx_backend.blas import shim
-from engine.mlx_backend.blas.threads import threads
+from engine.mlx_backend.blas.threads import thread_count
 
 SYSTEM_LIBRARY = "libopenblas.so.0"
 GPU_PACKAGES = ("mlx-cuda", "mlx-cuda-12", "mlx-cuda-13")
@@ -81,9 +81,9 @@ def _through_shim() -> BlasReport | None:
     loaded = shim.load()
     if loaded is None:
         return None
-    loaded.set_threads(threads())
+    loaded.set_threads(thread_count())
     return BlasReport(
-        "OpenBLAS", f"{loaded.library} through a shim, {loaded.core} kernels, threads: {threads()}"
+        "OpenBLAS", f"{loaded.library} through a shim, {loaded.core} kernels, threads: {thread_count()}"
     )
 
 
@@ -92,8 +92,8 @@ def _through_system() -> BlasReport | None:
         library = ctypes.CDLL(SYSTEM_LIBRARY, ctypes.RTLD_GLOBAL)
     except OSError:
         return None
-    library.openblas_set_num_threads(threads())
-    return BlasReport("OpenBLAS", f"the system's {SYSTEM_LIBRARY}, threads: {threads()}")
+    library.openblas_set_num_threads(thread_count())
+    return BlasReport("OpenBLAS", f"the system's {SYSTEM_LIBRARY}, threads: {thread_count()}")
 
 
 def _reference(problem: str) -> BlasReport:

@@ -18,7 +18,7 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")
 MOST = 8
 
 
-def threads() -> int:
+def thread_count() -> int:
     """The user's setting if there is one, else what suits this machine."""
     return thread_setting() or max(1, min(physical_cores() - 1, MOST))
 

@@ -1,0 +1,43 @@
+"""When a text is over: an end-of-text token, or a stop string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ending:
+    """`pieces` gives the bytes of token ids. A stop string counts when the last token completes it."""
+
+    eos_ids: frozenset[int]
+    stop: tuple[str, ...]
+    pieces: Callable[[Iterable[int]], dict[int, bytes]]
+
+    def reached(self, output: tuple[int, ...]) -> bool:
+        return bool(self.reason(output))
+
+    def reason(self, output: tuple[int, ...]) -> str:
+        """Why the output ends with its last token; empty when it does not."""
+        if not output:
+            return ""
+        if output[-1] in self.eos_ids:
+            return "end of text"
+        for stop in self.stop:
+            if self._completes(output, stop.encode()):
+                return f"stop string {stop!r}"
+        return ""
+
+    def _completes(self, output: tuple[int, ...], stop: bytes) -> bool:
+        """True when the stop bytes end inside the last token: enough tokens back, each at least a byte."""
+        recent = [i for i in output[-2 * len(stop) - 2 :]]
+        pieces = self.pieces(recent)
+        before = b"".join(pieces[i] for i in recent[:-1])
+        text = before + pieces[recent[-1]]
+        return text.find(stop, max(0, len(before) - len(stop) + 1)) >= 0
+
+
+def visible_text(text: str, stop: Iterable[str]) -> str:
+    """A finished text as people read it: without the stop string that ended it and what follows."""
+    cuts = [at for at in (text.find(s) for s in stop if s) if at >= 0]
+    return text[: min(cuts)] if cuts else text

@@ -1,0 +1,331 @@
+"""What the command line and the screen ask for: run, stop, look, compare. Knows no Gradio and no MLX.
+
+Sessions belong to the store and the worker. Whoever starts one may go away; whoever comes later reads the
+same events. Everything returned here is plain JSON types, ready for a page or a pipe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine import rules, session
+from engine.core import replay
+from engine.core.ending import visible_text
+from engine.core.events import Event, PromptRead, Round, SessionFinished, SessionStarted
+from engine.core.types import Sampling
+from engine.drafters.spec import BITS
+from engine.errors import BadSetting, EngineError
+from engine.session import Request
+from engine.worker import Run, Worker
+from inspector import view_model
+from storage import SessionInfo, Store
+
+MAX_LANES = 6
+DEFAULT_PROMPT = "Why is the sky blue?"
+
+Listener = Callable[[Event], None]
+
+
+@dataclass
+class StoreSink:
+    """Takes a run's events into the store, then tells whoever listens."""
+
+    store: Store
+    session_id: int
+    listen: Listener
+
+    def tokenizer(self, fingerprint: str, pieces: Callable[[], dict[int, bytes]]) -> None:
+        if not self.store.has_pieces(fingerprint):
+            self.store.add_pieces(fingerprint, pieces())
+
+    def event(self, event: Event) -> None:
+        self.store.append(self.session_id, event)
+        self.listen(event)
+
+
+class Controller:
+    """One store, one worker. Safe to call from any thread."""
+
+    def __init__(self, store: Store, worker: Worker | None = None) -> None:
+        self.store = store
+        self.worker = worker or Worker()
+        self.warming = ""
+        self._runs: dict[int, Run] = {}
+        self._lock = threading.Lock()
+
+    # Running
+
+    def warm(self, target: str = "bundled", drafter: str = "self:3bit") -> None:
+        """Load a pair in the background; `warming` says how far it is, empty when done."""
+        self.warming = f"Loading {target}"
+        self.worker.warm(target, drafter, lambda message: setattr(self, "warming", message))
+
+    def start(self, form: dict) -> int:
+        """Start a session from the screen's form; its id. Raises BadSetting before anything is stored."""
+        return self.submit(session.plan(request_of(form)))[0]
+
+    def submit(
+        self,
+        started: SessionStarted,
+        parent: int | None = None,
+        prompt: PromptRead | None = None,
+        listen: Listener = lambda event: None,
+    ) -> tuple[int, Run]:
+        """Store a session and queue it. A re-run names its parent and the prompt it must repeat."""
+        session_id = self.store.create(started, parent, None if parent is None else "rerun")
+        sink = StoreSink(self.store, session_id, listen)
+        run = Run(started, sink)
+        if prompt is not None:
+            run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
+        with self._lock:
+            self._runs = {key: old for key, old in self._runs.items() if not old.done.is_set()}
+            self._runs[session_id] = run
+        self.worker.submit(run)
+        return session_id, run
+
+    def stop(self, session_id: int) -> None:
+        """End a session of this program within one draft step; one that has ended stays as it is."""
+        run = self._runs.get(session_id)
+        if run is not None:
+            self.worker.stop(run)
+
+    def rerun(self, session_id: int, rule_ids: list[str], listen: Listener = lambda event: None) -> list[int]:
+        """Run a session again under each rule, same prompt, seed and settings; the new sessions' ids.
+
+        Raises BadSetting for an unknown rule or too many, EngineError for a session that read no prompt.
+        """
+        started, prompt = self.beginning(session_id)
+        lanes = [session.under(started, *own_params(started, rule)) for rule in distinct(rule_ids)]
+        return [self.submit(lane, session_id, prompt, listen)[0] for lane in lanes]
+
+    def beginning(self, session_id: int) -> tuple[SessionStarted, PromptRead]:
+        """A session's first two events."""
+        events = [event for _, event in self.store.events(session_id, limit=2)]
+        if len(events) < 2 or not isinstance(events[1], PromptRead):
+            raise EngineError(
+                f"Session {session_id} never read its prompt ({self.store.session(session_id).status}).",
+                "Choose a session with rounds, or run the prompt again.",
+            )
+        return events[0], events[1]
+
+    # Looking
+
+    def sessions(self, search: str = "", limit: int = 100, offset: int = 0) -> list[dict]:
+        """The session list, newest first."""
+        return [line_view(info) for info in self.store.sessions(search, limit, offset)]
+
+    def head(self, session_id: int) -> dict:
+        """All of a session but its rounds (see view_model.session_view)."""
+        info = self.store.session(session_id)
+        events = [event for _, event in self.store.events(session_id, limit=2)]
+        prompt = events[1] if len(events) > 1 and isinstance(events[1], PromptRead) else None
+        run = self._runs.get(session_id)
+        view = view_model.session_view(
+            line_view(info),
+            events[0],
+            prompt,
+            None if info.unfinished else SessionFinished(info.status, info.reason, info.ms or 0.0),
+            info.counters.to_dict() | closed_forms(info),
+            info.rounds,
+            run.progress if run and not run.done.is_set() else "",
+        )
+        if prompt is not None:
+            view["prompt_pieces"] = self._pieces(prompt, prompt.tokens)
+        rule = rules.RULES.get(info.rule)
+        if rule is not None:
+            view |= {"lossless": rule.lossless, "faulty": rule.faulty, "rule_title": rule.title}
+        return view
+
+    def rounds(self, session_id: int, lo: int, hi: int) -> dict:
+        """Rounds lo to hi - 1 as the browser draws them, with the token texts they name."""
+        views = [view_model.round_view(done) for done in self.store.rounds(session_id, lo, hi)]
+        if not views:
+            return {"rounds": [], "pieces": {}}
+        _, prompt = self.beginning(session_id)
+        named = set().union(*map(view_model.tokens_of, views))
+        return {"rounds": views, "pieces": self._pieces(prompt, named)}
+
+    def count(self, session_id: int) -> tuple[int, str]:
+        """How many rounds there are, and the status."""
+        info = self.store.session(session_id)
+        return info.rounds, info.status
+
+    def text(self, session_id: int) -> str:
+        """The output as people read it: without the end-of-text token or the stop string."""
+        started, prompt = self.beginning(session_id)
+        tokens = [token for done in self.all_rounds(session_id) for token in done.emitted]
+        return self.text_of(tokens, prompt, started.stop)
+
+    def text_of(self, tokens: list[int], prompt: PromptRead, stop: tuple[str, ...]) -> str:
+        while tokens and tokens[-1] in prompt.special:
+            tokens = tokens[:-1]
+        pieces = self.store.pieces(prompt.tokenizer, tokens)
+        text = b"".join(pieces.get(token, b"") for token in tokens).decode("utf-8", errors="replace")
+        return visible_text(text, stop)
+
+    def all_rounds(self, session_id: int) -> list[Round]:
+        return self.store.rounds(session_id, 0, self.store.session(session_id).rounds)
+
+    def _pieces(self, prompt: PromptRead, ids: set[int] | tuple[int, ...]) -> dict[str, object]:
+        found = self.store.pieces(prompt.tokenizer, ids)
+        special = set(prompt.special)
+        return {str(i): view_model.piece_view(piece, i in special) for i, piece in found.items()}
+
+    # Comparing
+
+    def lanes(self, session_id: int, children: list[int]) -> list[dict]:
+        """Re-runs beside the session they repeat; under its own rule also whether it was reproduced."""
+        baseline = self.all_rounds(session_id)
+        return [self._lane(self.store.session(session_id), baseline, child) for child in children]
+
+    def _lane(self, parent: SessionInfo, baseline: list[Round], child: int) -> dict:
+        info = self.store.session(child)
+        rounds = self.all_rounds(child)
+        lane = {
+            "rule": info.rule,
+            "asked": info.asked,
+            "mode": "rerun",
+            "session": child,
+            "status": info.status,
+            "reason": info.reason,
+            "text": self.text(child) if info.rounds else "",
+            "counters": info.counters.to_dict(),
+            **closed_forms(info),
+            "first_divergence": replay.first_divergence(output(baseline), output(rounds)),
+        }
+        if (info.rule, info.params) == (parent.rule, parent.params):
+            difference = replay.difference(baseline, rounds)
+            lane |= {"reproduced": not difference, "difference": difference}
+        return lane
+
+    def rejudge(self, session_id: int, rule_ids: list[str]) -> list[dict]:
+        """The stored blocks under other rules, same drafts, same coins; no model runs."""
+        started, prompt = self.beginning(session_id)
+        baseline = self.all_rounds(session_id)
+        return [self._rejudged(session_id, started, prompt, baseline, rule) for rule in distinct(rule_ids)]
+
+    def _rejudged(
+        self,
+        session_id: int,
+        started: SessionStarted,
+        prompt: PromptRead,
+        baseline: list[Round],
+        rule_id: str,
+    ) -> dict:
+        lane = session.under(started, *own_params(started, rule_id))
+        judged = replay.rejudge(baseline, rules.get(lane.rule, **lane.params), started.seed)
+        return {
+            "rule": lane.rule,
+            "asked": lane.asked,
+            "mode": "rejudge",
+            "session": session_id,
+            "status": "finished" if judged.complete else "needs a run",
+            "reason": judged.why,
+            "exact": judged.exact,
+            "missing_mass": judged.tail,
+            "text": self.text_of(list(judged.tokens), prompt, started.stop),
+            "counters": judged.counters.to_dict(),
+            "closed_form_sum_min": judged.counters.closed_form_sum_min,
+            "closed_form_sum_prod": judged.counters.closed_form_sum_prod,
+            "first_divergence": replay.first_divergence(output(baseline), judged.tokens),
+        }
+
+    def choices(self) -> dict:
+        """What the form offers, and its defaults."""
+        return {
+            "targets": ["bundled"],
+            "drafters": [*(f"self:{bits}bit" for bits in BITS), "lookup", "none"],
+            "rules": [rule_view(rule) for rule in rules.RULES.values()],
+            "defaults": form_of(Request(prompt=DEFAULT_PROMPT)),
+        }
+
+
+SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "min_p")
+
+
+def form_of(request: Request) -> dict:
+    """A request as the screen's form holds it."""
+    names = ("prompt", "raw", "target", "drafter", "rule", "seed", "k", "max_tokens")
+    form = {name: getattr(request, name) for name in names}
+    form |= {name: getattr(request.sampling, name) for name in SAMPLING_FIELDS}
+    return form | {"stop": request.stop[0] if request.stop else ""}
+
+
+def request_of(form: dict) -> Request:
+    """The screen's form as a request; what is left out stays at its default. Raises BadSetting."""
+    sampling = {name: form[name] for name in SAMPLING_FIELDS if name in form}
+    for name in ("temperature", "top_p", "min_p"):
+        if name in sampling:
+            sampling[name] = number(name, sampling[name])
+    if "top_k" in sampling:
+        sampling["top_k"] = whole("top_k", sampling["top_k"])
+    stop = form.get("stop") or ()
+    return Request(
+        **{
+            name: form[name]
+            for name in ("prompt", "raw", "target", "drafter", "rule", "params")
+            if name in form
+        },
+        **{name: whole(name, form[name]) for name in ("seed", "k", "max_tokens") if name in form},
+        sampling=Sampling(**sampling),
+        stop=(stop,) if isinstance(stop, str) else tuple(stop),
+    )
+
+
+def number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadSetting(f"{name} is {value!r}.", "Give a number.")
+    return value
+
+
+def whole(name: str, value: object) -> int:
+    if number(name, value) != value // 1:
+        raise BadSetting(f"{name} is {value}.", "Give a whole number.")
+    return int(value)
+
+
+def own_params(started: SessionStarted, rule_id: str) -> tuple[str, dict[str, float]]:
+    """A lane's rule and parameters: the session's own where it is the session's own rule."""
+    return rule_id, started.params if rule_id in (started.rule, started.asked) else {}
+
+
+def distinct(rule_ids: list[str]) -> list[str]:
+    """The rules of a comparison, each once. Raises BadSetting for none, too many, or an unknown one."""
+    wanted = list(dict.fromkeys(rule_ids))
+    if not 1 <= len(wanted) <= MAX_LANES:
+        raise BadSetting(f"{len(wanted)} rules were named.", f"Name 1 to {MAX_LANES}.")
+    for rule_id in wanted:
+        rules.get(rule_id)
+    return wanted
+
+
+def output(rounds: list[Round]) -> list[int]:
+    return [token for done in rounds for token in done.emitted]
+
+
+def closed_forms(info: SessionInfo) -> dict:
+    """What theory expects of the tested positions."""
+    return {
+        "closed_form_sum_min": info.counters.closed_form_sum_min,
+        "closed_form_sum_prod": info.counters.closed_form_sum_prod,
+    }
+
+
+def line_view(info: SessionInfo) -> dict:
+    """A session as the list shows it."""
+    names = ("id", "parent_id", "relation", "created", "title", "note", "starred", "prompt", "rule", "asked")
+    names += ("drafter", "target", "seed", "k", "max_tokens", "temperature", "status", "emitted", "rounds")
+    line = {name: getattr(info, name) for name in names}
+    return line | {
+        "tags": list(info.tags),
+        "per_position_acceptance": info.counters.per_position_acceptance,
+    }
+
+
+def rule_view(rule: rules.Rule) -> dict:
+    """A rule as lists and forms show it."""
+    names = ("id", "title", "meaning", "formula", "source", "closed_form")
+    names += ("lossless", "greedy_only", "looks_ahead", "faulty", "params")
+    return {name: getattr(rule, name) for name in names}
