@@ -1,0 +1,31 @@
+"""A tiny model for every test, and the bundled pair once a run."""
+
+# OpenBLAS has to be in the process before mlx is.
+from engine.mlx_backend import load
+
+# isort: split
+import sys
+
+import pytest
+import tiny
+
+#: The shim is for Linux CPUs alone.
+collect_ignore = [] if sys.platform == "linux" else ["test_blas_shim.py"]
+
+
+@pytest.fixture
+def tiny_target():
+    """A tiny model with its tokenizer, as `load_target` would return it."""
+    model = tiny.random_model()
+    text = load.Text(tiny.tokenizer(), "tiny")
+    return load._finished("tiny", model, text, tiny.config(), "float32")
+
+
+@pytest.fixture(scope="session")
+def bundled():
+    return load.load_target("bundled")
+
+
+@pytest.fixture(scope="session")
+def bundled_3bit(bundled):
+    return load.load_drafter("self:3bit", bundled)
