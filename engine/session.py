@@ -10,6 +10,7 @@ from engine.core.events import SessionStarted
 from engine.core.types import Sampling, within
 from engine.drafters import spec
 from engine.errors import BadSetting
+from engine.model_name import folder_of
 
 MAX_K = 64
 MAX_TOKENS = 100_000
@@ -33,15 +34,19 @@ class Request:
 
 
 def plan(request: Request) -> SessionStarted:
-    """The session a request makes. Raises BadSetting naming the first setting outside its limits."""
+    """The session a request makes. Raises BadSetting naming the first setting outside its limits,
+    ModelError for a model that cannot be there."""
     asked = rules.get(request.rule, **request.params)
     rule, reason = rules.effective(asked, request.sampling)
     drafter = spec.parse(request.drafter)
     within("k", request.k, 0, MAX_K)
     within("max_tokens", request.max_tokens, 1, MAX_TOKENS)
     PhiloxCoins(request.seed)
-    if not request.target.strip():
-        raise BadSetting("The target is empty.", "Give `bundled`, a model folder, or a hub id.")
+    folder_of(request.target)
+    if drafter.model:
+        folder_of(drafter.model)
+    if not request.raw and not request.prompt.strip():
+        raise BadSetting("The prompt is empty.", "Type something, or send it as it is (raw).")
     return SessionStarted(
         prompt=request.prompt,
         raw=request.raw,

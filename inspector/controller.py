@@ -80,7 +80,6 @@ class Controller:
         if prompt is not None:
             run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
         with self._lock:
-            self._runs = {key: old for key, old in self._runs.items() if not old.done.is_set()}
             self._runs[session_id] = run
         self.worker.submit(run)
         return session_id, run
@@ -90,6 +89,10 @@ class Controller:
         run = self._runs.get(session_id)
         if run is not None:
             self.worker.stop(run)
+
+    def run_of(self, session_id: int) -> Run:
+        """The run behind a session this program started and has not forgotten."""
+        return self._runs[session_id]
 
     def rerun(self, session_id: int, rule_ids: list[str], listen: Listener = lambda event: None) -> list[int]:
         """Run a session again under each rule, same prompt, seed and settings; the new sessions' ids.

@@ -201,6 +201,11 @@ class Store:
         clause = f"WHERE {' AND '.join(where)}" if where else ""
         return self._select(f"{clause} ORDER BY id DESC LIMIT ? OFFSET ?", [*params, limit, offset])
 
+    def number_of_sessions(self) -> int:
+        """How many sessions there are."""
+        with self._connections.reading() as db:
+            return db.execute("SELECT count(*) FROM sessions").fetchone()[0]
+
     def children(self, session_id: int) -> list[SessionInfo]:
         """The sessions made from this one, oldest first."""
         return self._select("WHERE parent_id = ? ORDER BY id", [session_id], ids=(session_id,))

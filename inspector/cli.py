@@ -1,0 +1,194 @@
+"""The command line: the same controller as the screen, for people and (with --json) for programs.
+
+With --json exactly one object goes to stdout; text and progress go to stderr. Wrong input ends with exit
+status 2 and one sentence on stderr.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from engine import rules, session
+from engine.core import stats
+from engine.core.types import ORDERS, Sampling
+from engine.errors import BadSetting, EngineError
+from inspector import report
+from inspector.controller import Controller
+from storage import Store
+
+DEFAULTS = session.Request(prompt="")
+
+
+@click.group(invoke_without_command=True)
+@click.option("--db", type=click.Path(path_type=Path), help="Database file. Default: in your data folder.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve the screen on.")
+@click.option("--port", type=int, help="Port to serve the screen on. Default: the first free one from 7860.")
+@click.option("--open/--no-open", "in_browser", default=True, help="Open the screen in a browser.")
+@click.pass_context
+def cli(context: click.Context, db: Path | None, host: str, port: int | None, in_browser: bool) -> None:
+    """See every decision of speculative decoding. Without a command: open the inspector."""
+    if context.invoked_subcommand:
+        context.obj = db
+        return
+    with Store.open(db) as store:
+        controller = Controller(store)
+        controller.warm()
+        click.echo("Opening the inspector (the first start takes some seconds)", err=True)
+        from inspector import ui
+
+        ui.launch(controller, host=host, port=port, in_browser=in_browser)
+
+
+def common(command: Callable) -> Callable:
+    """The options every headless command has."""
+    db = click.option("--db", type=click.Path(path_type=Path), help="Database file.")
+    return db(click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(command))
+
+
+def sampling_options(command: Callable) -> Callable:
+    """One option for each field of Sampling."""
+    d = DEFAULTS.sampling
+    for option in (
+        click.option("--temperature", type=float, default=d.temperature, show_default=True),
+        click.option("--top-k", type=int, default=d.top_k, show_default=True, help="0: off."),
+        click.option("--top-p", type=float, default=d.top_p, show_default=True, help="1: off."),
+        click.option("--min-p", type=float, default=d.min_p, show_default=True, help="0: off."),
+        click.option("--logit-bias", multiple=True, metavar="ID=BIAS", help="Added to a token's logit."),
+        click.option("--repetition-penalty", type=float, default=d.repetition_penalty, show_default=True),
+        click.option("--presence-penalty", type=float, default=d.presence_penalty, show_default=True),
+        click.option("--frequency-penalty", type=float, default=d.frequency_penalty, show_default=True),
+        click.option("--penalty-window", type=int, default=d.penalty_window, help="Tokens; 0: all."),
+        click.option("--xtc-probability", type=float, default=d.xtc_probability, show_default=True),
+        click.option("--xtc-threshold", type=float, default=d.xtc_threshold, show_default=True),
+        click.option("--order", default=d.order, show_default=True, help=f"One of {', '.join(ORDERS)}."),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@click.option("--prompt", required=True, help="What to ask the target.")
+@click.option("--raw", is_flag=True, help="Send the prompt as it is, without the chat template.")
+@click.option("--target", default=DEFAULTS.target, show_default=True, help="bundled, a folder or a hub id.")
+@click.option(
+    "--drafter",
+    default=DEFAULTS.drafter,
+    show_default=True,
+    help="self:Nbit, lookup, model:PATH-OR-ID, none.",
+)
+@click.option("--rule", default=DEFAULTS.rule, show_default=True, help=f"One of {', '.join(rules.RULES)}.")
+@click.option("--param", multiple=True, metavar="NAME=VALUE", help="A parameter of the rule.")
+@click.option("--k", type=int, default=DEFAULTS.k, show_default=True, help="Drafted tokens a round.")
+@click.option("--max-tokens", type=int, default=DEFAULTS.max_tokens, show_default=True)
+@click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True)
+@click.option("--stop", multiple=True, help="End the text at this string (repeatable).")
+@sampling_options
+@common
+@click.pass_obj
+def run(
+    group_db: Path | None, db: Path | None, as_json: bool, logit_bias: tuple[str, ...], **options: object
+) -> None:
+    """Generate once, store the session, and say what was accepted."""
+    started = session.plan(request_of(options, logit_bias))
+    with Store.open(db or group_db) as store:
+        controller = Controller(store)
+        session_id = report.follow(controller, started, to_stderr=as_json)
+        body = report.session_object(controller, session_id)
+        if as_json:
+            report.emit(body)
+        else:
+            click.echo(f"\nsession {session_id}: {body['status']} ({body['reason']})")
+            click.echo(stats.acceptance_line(body["rule"], store.session(session_id).counters))
+
+
+def request_of(options: dict, logit_bias: tuple[str, ...]) -> session.Request:
+    """The options as a request. Raises BadSetting."""
+    names = Sampling.__dataclass_fields__.keys() & options.keys()
+    bias = tuple((token_id(key), value) for key, value in map(assignment, logit_bias))
+    sampling = Sampling(**{name: options[name] for name in names}, logit_bias=bias)
+    kept = {name: value for name, value in options.items() if name not in names and name != "param"}
+    return session.Request(**kept, params=dict(map(assignment, options["param"])), sampling=sampling)
+
+
+def assignment(text: str) -> tuple[str, float]:
+    """NAME=VALUE with a number on the right."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise BadSetting(
+            f"{text!r} sets no number.", "Write NAME=VALUE, for example threshold=0.3."
+        ) from None
+
+
+def token_id(text: str) -> int:
+    if not text.isdecimal():
+        raise BadSetting(f"{text!r} is no token id.", "Write ID=BIAS, for example 2=-100.")
+    return int(text)
+
+
+@cli.command()
+@click.argument("session_id", metavar="SESSION", type=int)
+@click.option("--rules", "rule_list", required=True, help="Rules to compare, separated by commas.")
+@click.option("--mode", type=click.Choice(["rerun", "rejudge"]), default="rerun", show_default=True)
+@common
+@click.pass_obj
+def replay(
+    group_db: Path | None, db: Path | None, as_json: bool, session_id: int, rule_list: str, mode: str
+) -> None:
+    """Replay a session under other rules at its own seed.
+
+    rerun: the models again, each rule on its own path, stored as child sessions. rejudge: no model, the
+    stored drafts and coins judged again until the rule leaves the stored path.
+    """
+    wanted = [rule.strip() for rule in rule_list.split(",") if rule.strip()]
+    with Store.open(db or group_db) as store:
+        controller = Controller(store)
+        if mode == "rejudge":
+            lanes = controller.rejudge(session_id, wanted)
+        else:
+            lanes = controller.lanes(session_id, report.rerun(controller, session_id, wanted))
+        body = {"session": session_id, "mode": mode, "lanes": lanes}
+        report.emit(body) if as_json else click.echo(report.lanes_text(body))
+
+
+@cli.command()
+@click.argument("session_id", metavar="SESSION", type=int)
+@click.option("--round", "index", type=int, help="Only this round.")
+@common
+@click.pass_obj
+def show(group_db: Path | None, db: Path | None, as_json: bool, session_id: int, index: int | None) -> None:
+    """Show every position of a session: drafts, rows, coins, fates."""
+    with Store.open(db or group_db) as store:
+        body = report.show_object(Controller(store), session_id, index)
+        report.emit(body) if as_json else click.echo(report.show_text(body))
+
+
+@cli.command()
+@common
+@click.pass_obj
+def doctor(group_db: Path | None, db: Path | None, as_json: bool) -> None:
+    """Say what computes, which models are here, and where sessions are kept."""
+    body = report.doctor_object(db or group_db)
+    report.emit(body) if as_json else click.echo(report.doctor_text(body))
+
+
+def main() -> None:
+    """Run the command line; wrong input ends with status 2 and one sentence."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"Error: {error.format_message()}", err=True)
+        sys.exit(2)
+    except EngineError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
