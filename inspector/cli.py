@@ -14,7 +14,7 @@ import click
 
 from engine import rules, session
 from engine.core import stats
-from engine.core.types import ORDERS, Sampling
+from engine.core.types import ORDERS, SAMPLING_LIMITS, Sampling
 from engine.errors import BadSetting, EngineError
 from inspector import report
 from inspector.controller import Controller
@@ -50,22 +50,18 @@ def common(command: Callable) -> Callable:
 
 
 def sampling_options(command: Callable) -> Callable:
-    """One option for each field of Sampling."""
-    d = DEFAULTS.sampling
-    for option in (
-        click.option("--temperature", type=float, default=d.temperature, show_default=True),
-        click.option("--top-k", type=int, default=d.top_k, show_default=True, help="0: off."),
-        click.option("--top-p", type=float, default=d.top_p, show_default=True, help="1: off."),
-        click.option("--min-p", type=float, default=d.min_p, show_default=True, help="0: off."),
+    """One option for each field of Sampling, worded as engine.core.types words it."""
+    options = [
         click.option("--logit-bias", multiple=True, metavar="ID=BIAS", help="Added to a token's logit."),
-        click.option("--repetition-penalty", type=float, default=d.repetition_penalty, show_default=True),
-        click.option("--presence-penalty", type=float, default=d.presence_penalty, show_default=True),
-        click.option("--frequency-penalty", type=float, default=d.frequency_penalty, show_default=True),
-        click.option("--penalty-window", type=int, default=d.penalty_window, help="Tokens; 0: all."),
-        click.option("--xtc-probability", type=float, default=d.xtc_probability, show_default=True),
-        click.option("--xtc-threshold", type=float, default=d.xtc_threshold, show_default=True),
-        click.option("--order", default=d.order, show_default=True, help=f"One of {', '.join(ORDERS)}."),
-    ):
+        click.option("--order", default=ORDERS[0], show_default=True, help=f"One of {', '.join(ORDERS)}."),
+    ]
+    for name, (_, _, meaning) in SAMPLING_LIMITS.items():
+        default = getattr(DEFAULTS.sampling, name)
+        flag = "--" + name.replace("_", "-")
+        options.append(
+            click.option(flag, type=type(default), default=default, show_default=True, help=meaning)
+        )
+    for option in options:
         command = option(command)
     return command
 

@@ -19,7 +19,7 @@ from engine.errors import BadSetting
 #: What a random number is for. The numbers are part of every coin's address and never change.
 PURPOSES = {"draft": 1, "accept": 2, "target": 3, "residual": 4, "xtc": 5}
 
-#: The two documented orders of effective p (RULES in docs/maths.md).
+#: The two documented orders of effective p (docs/maths.md).
 ORDERS = ("filters-then-temperature", "temperature-first")
 
 
@@ -31,6 +31,29 @@ class Address:
     purpose: str
     position: int
     attempt: int = 0
+
+
+#: Each number of Sampling: its least and greatest value, and what it does.
+SAMPLING_LIMITS: dict[str, tuple[float, float, str]] = {
+    "temperature": (
+        0,
+        100,
+        "Flattens (above 1) or sharpens (below 1) what the filters kept; 0 takes the argmax.",
+    ),
+    "top_k": (0, 1_000_000, "Keep the k most probable tokens; 0 keeps all, 1 takes the argmax."),
+    "top_p": (0, 1, "Keep the fewest most probable tokens that reach this mass; 1 keeps all."),
+    "min_p": (0, 1, "Keep tokens at least this fraction as probable as the most probable; 0 keeps all."),
+    "repetition_penalty": (
+        0.01,
+        100,
+        "Divides the positive logits of seen tokens, multiplies the negative ones.",
+    ),
+    "presence_penalty": (-100, 100, "Taken once from the logit of every seen token."),
+    "frequency_penalty": (-100, 100, "Taken from a token's logit for each time it was seen."),
+    "penalty_window": (0, 1_000_000, "How many tokens back the penalties look; 0 looks at all."),
+    "xtc_probability": (0, 1, "How often the top choices are excluded (XTC); 0 never."),
+    "xtc_threshold": (0, 1, "XTC drops every token above this probability but the least probable of them."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +77,7 @@ class Sampling:
     order: str = ORDERS[0]
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("temperature", 0, 100),
-            ("top_k", 0, 2**31),
-            ("top_p", 0, 1),
-            ("min_p", 0, 1),
-            ("repetition_penalty", 0.01, 100),
-            ("presence_penalty", -100, 100),
-            ("frequency_penalty", -100, 100),
-            ("penalty_window", 0, 2**31),
-            ("xtc_probability", 0, 1),
-            ("xtc_threshold", 0, 1),
-        ):
+        for name, (low, high, _) in SAMPLING_LIMITS.items():
             within(name, getattr(self, name), low, high)
         if self.top_p == 0:
             raise BadSetting("top_p is 0, which keeps no token.", "Give a value above 0, up to 1.")
