@@ -19,7 +19,8 @@ def uniform(seed: int, at: Address) -> float:
     """The number at an address under a seed, in [0, 1), a multiple of 2^-53.
 
     Philox 4x64-10 (Salmon et al. 2011) with key = seed, counter = [0, attempt, position, purpose], first
-    output word, top 53 bits.
+    output word, top 53 bits. NumPy steps the counter before its first output, so the block that is
+    enciphered is [1, attempt, position, purpose].
     """
     counter = [0, at.attempt, at.position, PURPOSES[at.purpose]]
     raw = np.random.Philox(key=seed, counter=counter).random_raw()

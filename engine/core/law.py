@@ -19,10 +19,12 @@ import numpy as np
 from engine.core import rows
 from engine.core.types import Address, Block, Row, Rule
 
-#: A model as a table: the output so far -> float64[V], the distribution of the next token.
 T = TypeVar("T")
 
+#: A model as a table: the output so far -> float64[V], the distribution of the next token.
 Table = Callable[[tuple[int, ...]], np.ndarray]
+
+RowTable = Callable[[tuple[int, ...]], Row]
 
 
 class BranchingCoins:
@@ -129,9 +131,6 @@ def accepted_law(rule: Rule, p_of: Table, q_of: Table, k: int) -> dict[int, floa
     for n, weight in branches(one_round):
         law[n] += weight
     return dict(law)
-
-
-RowTable = Callable[[tuple[int, ...]], Row]
 
 
 def _rows_of(table: Table) -> RowTable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,12 +41,16 @@ class Plan:
 
 
 class DraftCoins:
-    """The coins a drafter sees: the rule's own draft draw, at the true attempt, unless the run is stopped."""
+    """The coins a drafter sees: the rule's own draft draw, at the true attempt, unless the run is stopped.
+
+    `drawn` counts the draws, so that a bad row can be named by its position.
+    """
 
     def __init__(
         self, rule: Rule, coins: RecordingCoins, attempts: Counter[int], cancelled: Callable[[], bool]
     ) -> None:
         self.rule, self.coins, self.attempts, self.cancelled = rule, coins, attempts, cancelled
+        self.drawn = 0
 
     def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
         return self.coins.flip(prob, at, per)
@@ -54,6 +58,7 @@ class DraftCoins:
     def choose(self, row: Row, at: Address) -> int:
         if self.cancelled():
             raise Cancelled
+        self.drawn += 1
         return self.rule.draft(row, self.coins, replace(at, attempt=self.attempts[at.position]))
 
 
@@ -92,6 +97,8 @@ class Generation:
         """Draft, verify, judge and bring both caches to what is emitted."""
         t0 = self.clock()
         draft = self.propose()
+        if self.cancelled():
+            raise Cancelled
         t1 = self.clock()
         logits = self.scorer.score((self.last, *draft.tokens))
         t2 = self.clock()
@@ -109,7 +116,7 @@ class Generation:
             verdict=verdict,
             emitted=emitted,
             own=own,
-            coins=self.fallen(verdict, block.start + len(emitted)),
+            coins=fallen(self.coins.take(), block, verdict),
             measures=tuple(measure(p, q) for p, q in zip(block.p, block.q, strict=False)),
             entropy_bonus=rows.entropy(block.p[-1]),
             times=StageTimes(1e3 * (t1 - t0), 1e3 * (t2 - t1), 1e3 * (self.clock() - t2)),
@@ -128,7 +135,10 @@ class Generation:
         if k == 0:
             return Draft((), ())
         coins = DraftCoins(self.plan.rule, self.coins, self.attempts, self.cancelled)
-        draft = self.drafter.propose(self.output, k, self.plan.sampling, coins)
+        try:
+            draft = self.drafter.propose(self.output, k, self.plan.sampling, coins)
+        except BadRow as error:
+            raise located(error, f"Drafter {self.drafter.kind}", len(self.output) + coins.drawn) from error
         for n in range(1, len(draft.tokens)):
             if self.ends(self.output + draft.tokens[:n]):
                 return Draft(draft.tokens[:n], draft.rows[:n], draft.raw[:n])
@@ -145,7 +155,7 @@ class Generation:
                 seen = history + draft.tokens[:i]
                 p.append(warp.effective(logits[i], self.plan.sampling, seen, self.coins, at))
             except BadRow as error:
-                raise BadRow(f"Target, position {start + i}: {error.message}", error.hint) from error
+                raise located(error, "Target", start + i) from error
         return Block(start, draft.tokens, draft.rows, tuple(p), tries)
 
     def final(self, block: Block) -> bool:
@@ -157,13 +167,6 @@ class Generation:
         """Count the positions drafted, for the rules whose coins must not be met twice."""
         if self.plan.rule.looks_ahead:
             self.attempts.update(range(block.start, block.start + block.k))
-
-    def fallen(self, verdict: Verdict, end: int) -> tuple[Coin, ...]:
-        """The round's coins; where the output ended, none of a position behind the end."""
-        coins = self.coins.take()
-        if verdict.next_source != "ended":
-            return coins
-        return tuple(coin for coin in coins if coin.at.position < end)
 
     def shown(
         self, draft: Draft, logits: np.ndarray, own: tuple[int, ...]
@@ -181,6 +184,19 @@ def close(block: Block, verdict: Verdict, final: bool) -> tuple[Verdict, tuple[i
     if final and verdict.n_accepted == block.k:
         return replace(verdict, next_token=None, next_source="ended"), accepted
     return verdict, (*accepted, verdict.next_token)
+
+
+def fallen(coins: Iterable[Coin], block: Block, verdict: Verdict) -> tuple[Coin, ...]:
+    """The coins that belong to the round: none of a draft that was cut off the block, and none of a
+    position behind the end of the output."""
+    last_draft = block.start + block.k - 1
+    last = last_draft if verdict.next_source == "ended" else last_draft + 1
+    return tuple(c for c in coins if c.at.position <= (last_draft if c.at.purpose == "draft" else last))
+
+
+def located(error: BadRow, model: str, position: int) -> BadRow:
+    """The same error, naming whose row it was and where."""
+    return BadRow(f"{model}, position {position}: {error.message}", error.hint)
 
 
 def measure(p: Row, q: Row) -> Measure:

@@ -13,8 +13,8 @@ from itertools import zip_longest
 
 from engine.core import loop, stats
 from engine.core.coins import RecordingCoins
-from engine.core.events import Round
-from engine.core.types import Rule
+from engine.core.events import Round, StageTimes
+from engine.core.types import Coin, Rule
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,34 @@ def rejudge(rounds: Iterable[Round], rule: Rule, seed: int) -> Rejudged:
         if tries != block.attempts:
             return _rejudged(judged, tail, f"the drafts from position {block.start} on fall on other coins")
         tail = max(tail, *(row.tail for row in (*block.p, *block.q)))
-        verdict, emitted = loop.close(block, rule.judge(block, coins), stored.final)
-        judged.append(replace(stored, verdict=verdict, emitted=emitted, coins=coins.take()))
+        judged.append(judge_again(stored, rule, coins))
         if rule.looks_ahead:
             attempts.update(range(block.start, block.start + block.k))
-        if emitted != stored.emitted:
-            return _rejudged(judged, tail, _parting(block.start, emitted, stored.emitted))
+        if judged[-1].emitted != stored.emitted:
+            return _rejudged(judged, tail, _parting(block.start, judged[-1].emitted, stored.emitted))
     return _rejudged(judged, tail, "")
+
+
+def judge_again(stored: Round, rule: Rule, coins: RecordingCoins) -> Round:
+    """The round as the rule would have had it: its drafts and the target's own draws stay, and with them
+    their coins. No work was done, so it took no time."""
+    block = stored.block
+    verdict, emitted = loop.close(block, rule.judge(block, coins), stored.final)
+    kept = [coin for coin in stored.coins if coin.at.purpose in ("draft", "xtc")]
+    by_address = {coin.at: coin for coin in (*kept, *own_coins(stored, coins), *coins.take())}
+    fell = loop.fallen(by_address.values(), block, verdict)
+    return replace(stored, verdict=verdict, emitted=emitted, coins=fell, times=StageTimes())
+
+
+def own_coins(stored: Round, coins: RecordingCoins) -> list[Coin]:
+    """The coins of the target's own draws, also of one behind an end that the other rule may not reach."""
+    block = stored.block
+    at = [block.at("target", i) for i in range(block.k + 1)]
+    return [
+        Coin(where, coins.uniform(where), token)
+        for where, row, token in zip(at, block.p, stored.own, strict=True)
+        if len(row.ids) > 1
+    ]
 
 
 def _rejudged(judged: list[Round], tail: float, why: str) -> Rejudged:
@@ -81,6 +102,10 @@ def first_divergence(a: Sequence[int], b: Sequence[int]) -> int | None:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
 
 
+#: What decides a round, by the names `difference` uses.
+DECIDED = ("drafts", "coins", "tests", "output")
+
+
 def difference(a: Sequence[Round], b: Sequence[Round]) -> str:
     """Where a re-run first differs from the session it repeats, token for token and coin for coin.
 
@@ -89,15 +114,10 @@ def difference(a: Sequence[Round], b: Sequence[Round]) -> str:
     for index, (x, y) in enumerate(zip_longest(a, b)):
         if x is None or y is None:
             return f"round {index}: only one of the two has it"
-        for name, left, right in zip(
-            ("drafts", "coins", "tests", "output"), _decided(x), _decided(y), strict=True
-        ):
+        for name, left, right in zip(DECIDED, _decided(x), _decided(y), strict=True):
             if left != right:
                 return f"round {index}: {name} differ: {_first_pair(left, right)}"
     return ""
-
-
-DECIDED = ("drafts", "coins", "tests", "output")
 
 
 def _decided(done: Round) -> tuple[tuple, ...]:

@@ -7,11 +7,17 @@ import numpy as np
 from engine.core.types import Row
 from engine.errors import BadRow
 
+#: How far from 1 the sum of a distribution may be: far above rounding, far below a missing normalisation.
+SUM_TOLERANCE = 1e-4
+
+#: Residual mass that the rounding of two equal rows can leave (a sum of V terms of about p 2^-53 each).
+ROUNDING_MASS = 1e-14
+
 
 def from_dense(probs: np.ndarray) -> Row:  # float64[V], sums to 1
     """The row of a dense vector, without its zeros. Raises BadRow unless it is a distribution."""
     total = float(probs.sum())
-    if not np.isfinite(total) or total <= 0 or probs.min() < 0:
+    if not abs(total - 1.0) <= SUM_TOLERANCE or probs.min() < 0:
         raise BadRow(f"A row sums to {total}, which is no distribution.", "Check the model's weights.")
     ids = np.flatnonzero(probs)
     return Row(ids.astype(np.uint32), probs[ids].astype(np.float64), len(probs))
@@ -69,9 +75,13 @@ def positive_part(ids: np.ndarray, values: np.ndarray, vocab: int) -> tuple[Row 
 
 
 def residual(p: Row, q: Row, scale: float = 1.0) -> tuple[Row | None, float]:
-    """norm((scale * p - q)+) and its mass Z before the division (Leviathan et al. 2023, section 2.3)."""
+    """norm((scale * p - q)+) and its mass Z before the division (Leviathan et al. 2023, section 2.3).
+
+    (None, 0) when there is no mass but what rounding leaves: p = q, or scale * p under q everywhere.
+    """
     ids, pv, qv = pair(p, q)
-    return positive_part(ids, scale * pv - qv, p.vocab)
+    row, mass = positive_part(ids, scale * pv - qv, p.vocab)
+    return (row, mass) if mass > ROUNDING_MASS else (None, 0.0)
 
 
 def without(p: Row, token: int, amount: float) -> tuple[Row | None, float]:

@@ -8,6 +8,7 @@ after the prompt.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Protocol
@@ -60,7 +61,8 @@ SAMPLING_LIMITS: dict[str, tuple[float, float, str]] = {
 class Sampling:
     """How logits become the effective distribution. Defaults leave the model's softmax alone but for T.
 
-    `penalty_window` counts tokens back from the row (0: all of them); `logit_bias` is ((id, bias), ...).
+    `penalty_window` counts tokens back from the row (0: all of them); `logit_bias` is ((id, bias), ...),
+    and a bias of -100 or less bans its token.
     """
 
     temperature: float = 0.8
@@ -81,6 +83,11 @@ class Sampling:
             within(name, getattr(self, name), low, high)
         if self.top_p == 0:
             raise BadSetting("top_p is 0, which keeps no token.", "Give a value above 0, up to 1.")
+        for token, bias in self.logit_bias:
+            if not math.isfinite(bias):
+                raise BadSetting(
+                    f"logit_bias of token {token} is {bias}.", "Give a finite number; -100 bans the token."
+                )
         if self.order not in ORDERS:
             raise BadSetting(f"order is {self.order!r}.", f"Choose one of {', '.join(ORDERS)}.")
 

@@ -1,9 +1,9 @@
 """From logits to the effective distribution, in the one documented order.
 
-1. logit bias; 2. repetition, presence and frequency penalties over the row's own history; 3. softmax
-without temperature, then top-k, top-p, min-p, each on the renormalised kept row; 4. XTC on what is left;
-5. temperature over what is kept: p is proportional to exp(log-prob / T). With order
-"temperature-first" step 5 comes before step 3. A temperature of 0, or top-k 1, means the argmax (lowest
+1. logit bias (-100 or less bans the token); 2. repetition, presence and frequency penalties over the row's
+own history; 3. softmax without temperature, then top-k, top-p, min-p, each on the renormalised kept row;
+4. XTC on what is left; 5. temperature over what is kept: p is proportional to exp(log-prob / T). With
+order "temperature-first" step 5 comes before step 3. A temperature of 0, or top-k 1, means the argmax (lowest
 id wins a tie) of step 2's logits, and no coin. All in float64.
 """
 
@@ -16,6 +16,9 @@ import numpy as np
 from engine.core import rows
 from engine.core.types import Address, Coins, Row, Sampling
 from engine.errors import BadRow
+
+#: A logit bias this low bans its token: no other logit, and no temperature, gives it mass again.
+BAN = -100.0
 
 
 def effective(
@@ -31,12 +34,13 @@ def effective(
     are needed only when sampling.xtc_probability > 0. Raises BadRow for NaN, +inf or a row without mass.
     """
     scores = penalised(biased(checked(logits), sampling), sampling, history)
+    if np.isneginf(scores).all():
+        raise BadRow("A row of logits gives every token probability 0.", "Check the logit bias.")
     if sampling.greedy:
         return rows.one_hot(int(np.argmax(scores)), len(scores))
     if sampling.order == "temperature-first":
-        return rows.from_dense(
-            xtc(filtered(softmax(scores / sampling.temperature), sampling), sampling, coins, at)
-        )
+        probs = softmax(over_temperature(scores, sampling.temperature))
+        return rows.from_dense(xtc(filtered(probs, sampling), sampling, coins, at))
     kept = xtc(filtered(softmax(scores), sampling), sampling, coins, at)
     return rows.from_dense(tempered(kept, sampling.temperature))
 
@@ -48,12 +52,13 @@ def raw(logits: np.ndarray, keep: Iterable[int] = (), n: int = 48) -> Row:
 
 
 def checked(logits: np.ndarray) -> np.ndarray:  # float32[V] -> float64[V]
-    scores = np.asarray(logits, dtype=np.float64)
+    """A copy of the logits, which the steps behind may write to. Raises BadRow for NaN, +inf or no mass."""
+    scores = np.array(logits, dtype=np.float64)
     if np.isnan(scores).any() or np.isposinf(scores).any():
         what = "NaN" if np.isnan(scores).any() else "infinity"
         raise BadRow(f"A row of logits holds {what}.", "Check the model's weights and number format.")
     if np.isneginf(scores).all():
-        raise BadRow("A row of logits gives every token probability 0.", "Check the logit bias.")
+        raise BadRow("A row of logits gives every token probability 0.", "Check the model's weights.")
     return scores
 
 
@@ -65,7 +70,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:  # float64[V]
 def biased(scores: np.ndarray, sampling: Sampling) -> np.ndarray:
     for token, bias in sampling.logit_bias:
         if 0 <= token < len(scores):
-            scores[token] += bias
+            scores[token] = -np.inf if bias <= BAN else scores[token] + bias
     return scores
 
 
@@ -83,12 +88,13 @@ def penalised(scores: np.ndarray, sampling: Sampling, history: Sequence[int]) ->
 
 
 def filtered(probs: np.ndarray, sampling: Sampling) -> np.ndarray:  # float64[V] -> float64[V]
-    """Top-k, then top-p, then min-p; each keeps the lowest ids of a tie and renormalises."""
+    """Top-k, then top-p, then min-p, each renormalised. A tie at the edge of top-k or top-p keeps its lowest
+    ids; min-p, a bound, keeps all of a tie."""
     if 0 < sampling.top_k < len(probs):
         probs = kept_only(probs, descending(probs)[: sampling.top_k])
     if sampling.top_p < 1:
         order = descending(probs)
-        before = np.cumsum(probs[order]) - probs[order]
+        before = np.concatenate(([0.0], np.cumsum(probs[order])[:-1]))  # mass of the more probable tokens
         probs = kept_only(probs, order[before < sampling.top_p])
     if sampling.min_p > 0:
         probs = kept_only(probs, np.flatnonzero(probs >= sampling.min_p * probs.max()))
@@ -124,5 +130,11 @@ def tempered(probs: np.ndarray, temperature: float) -> np.ndarray:
     """probs ** (1 / T), renormalised, over the support alone."""
     out = np.zeros_like(probs)
     ids = np.flatnonzero(probs)
-    out[ids] = softmax(np.log(probs[ids]) / temperature)
+    out[ids] = softmax(over_temperature(np.log(probs[ids]), temperature))
     return out
+
+
+def over_temperature(scores: np.ndarray, temperature: float) -> np.ndarray:
+    """scores / T, counted from their maximum: however small T is, the maximum stays finite."""
+    with np.errstate(over="ignore"):
+        return (scores - scores.max()) / temperature
