@@ -89,6 +89,7 @@ def test_only_chunks_read_the_same_way_are_read_no_more(tiny_target):
         (long, []),
         ((*long[: CHUNK + 10], 1, 2, 3), [12]),
         (long[:100], [99]),  # 99 tokens of the first chunk are held, but were read in a wider pass
+        (long[:300], [299]),  # and these in a narrower one
     ]:
         cached.begin(prompt)
         assert passes == read

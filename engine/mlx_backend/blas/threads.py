@@ -1,8 +1,9 @@
 """How many threads a matrix product should use: one per physical core, less one for everything else.
 
 OpenBLAS's threads wait for each other by spinning, so one that is put off its core stops them all: with
-one of two cores busy elsewhere, a pass of SmolLM2-135M took 300 to 3000 ms on two threads and a steady
-110 ms on one. The screen, the store and the browser need a core of their own.
+one of two cores busy elsewhere, a five-row pass of SmolLM2-135M took 300 to 3000 ms on two threads and a
+steady 115 ms on one (both cores idle: 80 and 105 ms). The screen, the store and the browser need a core
+of their own.
 """
 
 from __future__ import annotations
