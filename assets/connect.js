@@ -1,7 +1,7 @@
 // Between source and store: opening sessions, back-filling what a late or reloaded screen has missed,
 // keeping live sessions followed. A failing call becomes the banner, never an unhandled rejection.
 
-import { isLive } from "./store.js";
+import { family, isLive } from "./store.js";
 
 const PAGE = 200;
 const SILENCE_MS = 5000;
@@ -87,6 +87,12 @@ export function connect(store, source, signal) {
       store.dispatch({ type: "lanes", ids: [parent, ...answer.sessions] });
       refresh();
       await show(answer.sessions);
+    },
+    view(name) {
+      store.dispatch({ type: "view", name });
+      if (name !== "compare" || state().focus === null) return null;
+      if (state().lanes.length < 2) store.dispatch({ type: "lanes", ids: family(state(), state().focus) });
+      return show(state().lanes);
     },
     stop: () => guarded(() => source.stop(state().focus)),
     restore({ s, cursor, view, lanes }) {

@@ -7,6 +7,7 @@ import { firstDivergence, firstUnlike, output, staves } from "./align.js";
 import { isLive } from "./store.js";
 
 const MOST = 6;
+const FIRST = ["stochastic", "sampler-match", "block"];
 const CHAR_PX = 7.9;
 const NAME_PX = 176;
 
@@ -26,20 +27,24 @@ export function lanesView(store, actions) {
   const root = el("div", { class: "ds-lanes" }, chooser, metrics, staff);
   let drawn = [];
   let picked = new Set();
-  let offered = null;
+  let offered = "";
 
+  // The rules that have a meaning under this session's sampling, its own and two more picked.
   function choose(state) {
-    if (offered === state.choices || !state.choices) return;
-    offered = state.choices;
-    picked = new Set(["stochastic", "sampler-match"].filter((id) => offered.rules.some((rule) => rule.id === id)));
-    replace(pick, offered.rules.map((rule) => ruleChoice(rule, picked, tell)));
+    const head = state.sessions[state.focus]?.head;
+    if (!state.choices || !head || offered === `${head.id} ${head.status}`) return;
+    offered = `${head.id} ${head.status}`;
+    const greedy = head.sampling.temperature === 0 || head.sampling.top_k === 1;
+    const rules = state.choices.rules.filter((rule) => greedy || !rule.greedy_only);
+    picked = new Set(rules.map((rule) => rule.id).filter((id) => id === head.rule || FIRST.includes(id)));
+    replace(pick, rules.map((rule) => ruleChoice(rule, picked, tell)));
     tell();
   }
 
   function tell() {
     const n = picked.size;
-    run.disabled = n < 2 || n > MOST;
-    setText(hint, n < 2 ? "Choose at least two rules." : n > MOST ? `Choose at most ${MOST} rules.` : "");
+    run.disabled = n < 1 || n > MOST;
+    setText(hint, n < 1 ? "Choose a rule." : n > MOST ? `Choose at most ${MOST} rules.` : "");
   }
 
   run.addEventListener("click", async () => {

@@ -29,7 +29,6 @@ export function mount(element, source) {
     ...line,
     run,
     goRound: (round) => store.dispatch({ type: "cursor", round, pos: -1 }),
-    view: (name) => store.dispatch({ type: "view", name }),
     copyLink: () => copy(write({ ...store.get(), follow: false }, location.href)),
     canStop: Boolean(source.stop),
     canRerun: Boolean(source.rerun),
@@ -105,7 +104,9 @@ function remember(state, action) {
   if (state.focus === null) return;
   const href = write(state, location.href);
   if (href === location.href) return;
-  if (action.type === "focus" && !action.restoring && read(location.search).s !== null) history.pushState(history.state, "", href);
+  const other = read(location.search).s !== state.focus;
+  if (other && action.restoring !== true && read(location.search).s !== null) history.pushState(history.state, "", href);
+  else if (other) history.replaceState(history.state, "", href);
   else writing = setTimeout(() => history.replaceState(history.state, "", write(state, location.href)), 150);
 }
 

@@ -2,6 +2,7 @@
 
 import { el, replace, tokenText } from "./dom.js";
 import { milliseconds, percent } from "./format.js";
+import { origin } from "./explain.js";
 import { selected } from "./store.js";
 import { miniDart } from "./tracks.js";
 
@@ -21,7 +22,7 @@ export function roundPanel(store) {
     root,
     render(state) {
       const { session, round } = selected(state);
-      const key = round ? `${session.id}/${round.i}/${state.cursor.pos}` : "";
+      const key = round ? `${session.id}/${round.i}/${state.cursor.pos}/${Boolean(session.head)}` : "";
       if (key === drawn) return;
       drawn = key;
       root.hidden = !round;
@@ -83,7 +84,6 @@ function draftCard(store, session, round, position, pos, isCurrent) {
 
 function nextCard(store, session, round, isCurrent) {
   const { next } = round;
-  const from = { residual: next.residual?.degenerate ? "from p, the residual is empty" : "from the residual", target: "from p" };
   return el(
     "button",
     {
@@ -95,7 +95,7 @@ function nextCard(store, session, round, isCurrent) {
     },
     el("span", { class: `ds-token is-${next.source}` }, tokenText(session.pieces[next.token], 18)),
     el("span", { class: "ds-fate" }, round.k === 0 ? "target step" : next.source),
-    el("span", { class: "ds-from" }, from[next.purpose]),
+    el("span", { class: "ds-from" }, origin(round, session.head?.rule)),
     el("span", { class: "ds-pq" }, el("b", {}, "p"), percent(next.p)),
   );
 }

@@ -10,8 +10,8 @@ export function sessionBar(store, actions) {
   const stop = button("Stop", { class: "ds-button is-stop", onclick: actions.stop, title: "Stop this session; its finished rounds are kept" });
   const what = el("span", { class: "ds-bar-what" });
   const measures = el("span", { class: "ds-measures" });
-  const view = (id, text) => button(text, { class: "ds-tab", role: "tab", onclick: () => actions.view(id), "data-view": id });
-  const tabs = el("div", { class: "ds-tabs", role: "tablist", "aria-label": "View" }, view("inspect", "Inspect"), view("compare", "Compare"));
+  const view = (id, text) => button(text, { class: "ds-tab", onclick: () => actions.view(id), "data-view": id });
+  const tabs = el("div", { class: "ds-tabs", role: "group", "aria-label": "View" }, view("inspect", "Inspect"), view("compare", "Compare"));
   const copied = el("span", { class: "ds-copied", role: "status" });
   const link = button("Copy link", { class: "ds-button is-quiet", onclick: () => actions.copyLink().then((text) => flash(copied, text)) });
   const help = button("?", { class: "ds-button is-quiet", "aria-label": "Keys", title: "Keys (?)", onclick: () => store.dispatch({ type: "help", on: true }) });
@@ -30,7 +30,7 @@ export function sessionBar(store, actions) {
       const key = [session, state.view];
       if (key.every((part, i) => part === drawn[i])) return;
       drawn = key;
-      tabs.querySelectorAll("button").forEach((tab) => tab.setAttribute("aria-selected", String(tab.dataset.view === state.view)));
+      tabs.querySelectorAll("button").forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view)));
       const head = session?.head;
       tabs.hidden = link.hidden = !session;
       setText(name, session ? `#${session.id}` : "");

@@ -152,6 +152,14 @@ export function selected(state) {
   return { session, round, position: onNext ? null : round.positions[state.cursor.pos], next: onNext ? round.next : null };
 }
 
+// The lanes of a session: what it repeats or is repeated by, the original first; at most six.
+export function family(state, id) {
+  const rows = state.list ?? [];
+  const parent = rows.find((row) => row.id === id)?.parent_id ?? id;
+  const children = rows.filter((row) => row.parent_id === parent).map((row) => row.id).sort((a, b) => a - b);
+  return [parent, ...children.slice(-5)];
+}
+
 export const isLive = (status) => status === "running" || status === "queued" || status === "loading";
 
 export function createStore(state = initial) {

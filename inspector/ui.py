@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import gradio as gr
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from engine.errors import EngineError
@@ -52,7 +54,9 @@ ON_LOAD = f"(async () => {{{ON_LOAD}}})();"
 
 def encode(message: object) -> str:
     """JSON that is safe inside a page; NaN is refused, because it is no JSON."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace(
+        "<", "\\u003c"
+    )
 
 
 def error_view(error: EngineError) -> dict:
@@ -119,6 +123,10 @@ class Tails:
                 return
             await asyncio.sleep(DELTA_S if fresh else QUIET_S)
 
+    def banner(self, error: EngineError) -> str:
+        """An error as a delta; the ticket makes the same error twice two different values."""
+        return encode(error_view(error) | {"ticket": next(self.tickets)})
+
     def forget(self, page: str) -> None:
         self.newest.pop(page, None)
 
@@ -162,15 +170,19 @@ def build(controller: Controller) -> gr.Blocks:
             try:
                 session = await asyncio.to_thread(controller.start, dict(zip(form, values, strict=True)))
             except EngineError as error:
-                yield encode(error_view(error) | {"nonce": next(tails.tickets)})
+                yield tails.banner(error)
                 return
             yield encode({"started": session})
             async for delta in tails.follow(request.session_hash, [session]):
                 yield delta
 
         async def follow(event: gr.EventData, request: gr.Request):
-            async for delta in tails.follow(request.session_hash, [int(s) for s in event.sessions]):
-                yield delta
+            sessions = [int(session) for session in event.sessions]
+            try:
+                async for delta in tails.follow(request.session_hash, sessions):
+                    yield delta
+            except EngineError as error:
+                yield tails.banner(error)
 
         def leave(request: gr.Request) -> None:
             tails.forget(request.session_hash)
@@ -275,13 +287,22 @@ def meaning_of(rule: dict) -> str:
     return f"{html.escape(rule['meaning'])} <code>{html.escape(rule['formula'])}</code>"
 
 
-class Assets(StaticFiles):
-    """assets/ as it is on disk now: a browser asks again after an upgrade instead of mixing versions."""
+def assets_route() -> Route:
+    """assets/ as it is on disk now: a browser asks again after an upgrade instead of mixing versions.
 
-    def file_response(self, *args, **kwargs):
-        response = super().file_response(*args, **kwargs)
+    A route, because a mount looks for its files below the root path that a proxy has cut off.
+    """
+    files = StaticFiles(directory=ASSETS)
+
+    async def serve(request: Request) -> Response:
+        path = os.path.normpath(request.path_params["path"])
+        response = await files.get_response(path, request.scope)
         response.headers["Cache-Control"] = "no-cache"
+        if path.endswith(".js"):  # whatever this machine's table of types says: modules need this one
+            response.headers["Content-Type"] = "text/javascript; charset=utf-8"
         return response
+
+    return Route(f"/{SCREEN}/{{path:path}}", serve)
 
 
 def theme() -> gr.themes.Base:
@@ -302,8 +323,9 @@ def launch_options() -> dict:
     """Everything the page needs from launch(): its files, look and head."""
     return {
         "theme": theme(),
-        "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">',
-        "app_kwargs": {"routes": [Mount(f"/{SCREEN}", Assets(directory=ASSETS), name=SCREEN)]},
+        "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">'
+        f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">',
+        "app_kwargs": {"routes": [assets_route()]},
         "footer_links": [],
         "run_history": False,
         "ssr_mode": False,

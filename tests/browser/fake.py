@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from engine.core import warp
 from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
 from engine.core.loop import Cancelled, Generation, Plan
-from engine.core.types import Draft, Sampling
-from engine.core import warp
+from engine.core.stats import counters
+from engine.core.types import Address, Draft, Sampling
 from engine.errors import BadSetting
 from engine.rules import RULES, effective, get
 from inspector import view_model
@@ -106,8 +107,6 @@ class ToyDrafter:
         self.prompt = prompt
 
     def propose(self, context, k, sampling, coins) -> Draft:
-        from engine.core.types import Address
-
         tokens, rows, raw = [], [], []
         for i in range(k):
             logits = self.chain.logits((*self.prompt, *context, *tokens))
@@ -157,21 +156,35 @@ class FakeController:
             raise BadSetting("The prompt is empty.", "Type a question, or choose a raw prompt.")
         if form["target"] != "toy":
             raise BadSetting(f"There is no model {form['target']!r}.", "Choose toy.")
-        sampling = Sampling(
-            form["temperature"], form["top_k"], form["top_p"], form["min_p"]
-        )
+        sampling = Sampling(form["temperature"], form["top_k"], form["top_p"], form["min_p"])
         return self.begin(form, form["rule"], sampling, parent=None)
 
     def begin(self, form: dict, asked: str, sampling: Sampling, parent: int | None) -> int:
         rule, reason = effective(get(asked), sampling)
         session_id = max(self.all, default=0) + 1
         started = SessionStarted(
-            form["prompt"], form["raw"], form["target"], form["drafter"], rule.id, rule.params, asked, reason,
-            sampling, int(form["seed"]), int(form["k"]), int(form["max_tokens"]), (), len(PIECES), "toy",
+            prompt=form["prompt"],
+            raw=form["raw"],
+            target=form["target"],
+            drafter=form["drafter"],
+            rule=rule.id,
+            params=rule.params,
+            asked=asked,
+            reason=reason,
+            sampling=sampling,
+            seed=int(form["seed"]),
+            k=int(form["k"]),
+            max_tokens=int(form["max_tokens"]),
         )
-        prompt = PromptRead((IDS[b" The"],), 1.0)
+        prompt = PromptRead((IDS[b" The"],), 1.0, len(PIECES), "toy", (END,))
         plan = Plan(prompt.tokens, rule, sampling, started.seed, started.k, started.max_tokens)
-        record = {"id": session_id, "parent_id": parent, "title": form["prompt"][:60], "created": time.time(), "starred": False}
+        record = {
+            "id": session_id,
+            "parent_id": parent,
+            "title": form["prompt"][:60],
+            "created": time.time(),
+            "starred": False,
+        }
         self.all[session_id] = Session(record, started, prompt, plan, self.hostile)
         threading.Thread(target=self.work, args=(self.all[session_id],), daemon=True).start()
         return session_id
@@ -182,8 +195,7 @@ class FakeController:
         status, reason = "finished", f"{session.plan.max_tokens} tokens"
         try:
             for done in generation:
-                with self.gate:
-                    self.gate.wait_for(lambda: self.limit is None or done.index < self.limit or session.stopping.is_set())
+                self.wait(session, done.index)
                 if session.stopping.is_set():
                     raise Cancelled
                 session.rounds.append(done)
@@ -194,6 +206,10 @@ class FakeController:
             status, reason = "stopped", "stopped by you"
         session.finished = SessionFinished(status, reason, 1.0)
         session.status = status
+
+    def wait(self, session: Session, index: int) -> None:
+        with self.gate:
+            self.gate.wait_for(lambda: self.limit is None or index < self.limit or session.stopping.is_set())
 
     def generation(self, session: Session) -> Generation:
         scorer = ToyScorer(Chain(9.0, 1, session.hostile))
@@ -220,19 +236,31 @@ class FakeController:
         return [self.row(s) for s in sorted(found, key=lambda s: -s.record["id"])][offset : offset + limit]
 
     def row(self, session: Session) -> dict:
-        started, counters = session.started, counters_of(session.rounds)
+        started, totals = session.started, counters(session.rounds)
         return session.record | {
-            "rule": started.rule, "asked": started.asked, "drafter": started.drafter, "target": started.target,
-            "seed": started.seed, "k": started.k, "temperature": started.sampling.temperature,
-            "status": session.status, "emitted": counters["emitted"], "rounds": counters["rounds"],
-            "per_position_acceptance": counters["per_position_acceptance"],
+            "rule": started.rule,
+            "asked": started.asked,
+            "drafter": started.drafter,
+            "target": started.target,
+            "seed": started.seed,
+            "k": started.k,
+            "temperature": started.sampling.temperature,
+            "status": session.status,
+            "emitted": totals.emitted,
+            "rounds": totals.rounds,
+            "per_position_acceptance": totals.per_position_acceptance,
         }
 
     def head(self, session_id: int) -> dict:
         session = self.get(session_id)
         return view_model.session_view(
-            session.record | {"status": session.status}, session.started, session.prompt, session.finished,
-            counters_of(session.rounds), len(session.rounds), "" if session.rounds else self.progress,
+            session.record | {"status": session.status},
+            session.started,
+            session.prompt,
+            session.finished,
+            counters(session.rounds).to_dict(),
+            len(session.rounds),
+            "" if session.rounds else self.progress,
         )
 
     def get(self, session_id: int) -> Session:
@@ -251,21 +279,29 @@ class FakeController:
 
     def choices(self) -> dict:
         rules = [
-            {"id": r.id, "title": r.title, "meaning": r.meaning, "formula": r.formula, "lossless": r.lossless,
-             "faulty": r.faulty, "params": []}
+            {
+                "id": r.id,
+                "title": r.title,
+                "meaning": r.meaning,
+                "formula": r.formula,
+                "lossless": r.lossless,
+                "faulty": r.faulty,
+                "params": [],
+            }
             for r in RULES.values()
         ]
-        defaults = {"prompt": "Tell me about the cat and the dog.", "raw": False, "target": "toy", "drafter": "toy",
-                    "rule": "stochastic", "seed": 7, "k": 4, "max_tokens": 64, "temperature": 0.8, "top_k": 0,
-                    "top_p": 0.95, "min_p": 0.0}
+        defaults = {
+            "prompt": "Tell me about the cat and the dog.",
+            "raw": False,
+            "target": "toy",
+            "drafter": "toy",
+            "rule": "stochastic",
+            "seed": 7,
+            "k": 4,
+            "max_tokens": 64,
+            "temperature": 0.8,
+            "top_k": 0,
+            "top_p": 0.95,
+            "min_p": 0.0,
+        }
         return {"targets": ["toy"], "drafters": ["toy", "lookup"], "rules": rules, "defaults": defaults}
-
-
-def counters_of(rounds: list[Round]) -> dict:
-    tested = sum(done.n_tested for done in rounds)
-    accepted = sum(done.verdict.n_accepted for done in rounds)
-    return {
-        "rounds": len(rounds), "proposed": sum(done.block.k for done in rounds), "positions_tested": tested,
-        "accepted": accepted, "emitted": sum(len(done.emitted) for done in rounds),
-        "per_position_acceptance": accepted / tested if tested else None,
-    }

@@ -1,0 +1,103 @@
+"""Chromium on a page of our own: a page error, a console error or an outside request fails the test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import gradio as gr
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from inspector import ui
+from tests.browser.fake import FakeController
+
+pytestmark = pytest.mark.browser
+LOCAL_SCHEMES = ("data", "blob", "about")
+
+
+def chromium() -> str | None:
+    """CHROMIUM, else a chromium on the path; None lets Playwright use its own."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """serve(controller, root_path) -> address; closed after the test."""
+    served: list[gr.Blocks] = []
+
+    def start(controller: object, root_path: str | None = None) -> str:
+        demo = ui.build(controller)
+        _, url, _ = demo.launch(
+            server_name="127.0.0.1",
+            prevent_thread_lock=True,
+            quiet=True,
+            root_path=root_path,
+            **ui.launch_options(),
+        )
+        served.append(demo)
+        return url
+
+    yield start
+    for demo in served:
+        demo.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """open_page(url) -> a page with the screen mounted. What goes wrong on any page fails the test."""
+    contexts, faults = [], []
+
+    def start(url: str, **options: object) -> Page:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
+        page.on(
+            "console", lambda message: ours(message) and faults.append(f"{message.text} {message.location}")
+        )
+        page.on("request", lambda request: leaves(request.url) and faults.append(f"request to {request.url}"))
+        page.goto(url)
+        page.locator(".ds").wait_for(timeout=30_000)
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert not faults, "\n".join(map(str, faults))
+
+
+@pytest.fixture
+def reload() -> Callable[[Page], None]:
+    """reload(page) in the middle of a stream. Gradio's own client calls the cut connection an error."""
+
+    def again(page: Page) -> None:
+        page.evaluate("console.error = () => {}")
+        page.reload()
+
+    return again
+
+
+def ours(message: ConsoleMessage) -> bool:
+    """A console error, unless it is about the manifest that Gradio links without its root path."""
+    return message.type == "error" and not message.location.get("url", "").endswith("/manifest.json")
+
+
+def leaves(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme not in LOCAL_SCHEMES and parts.hostname not in ("127.0.0.1", "localhost")
+
+
+@pytest.fixture
+def controller() -> FakeController:
+    return FakeController(pace=0.01)

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { commandOf, KEYS } from "../../assets/keys.js";
+import { read, write } from "../../assets/link.js";
+import { initial } from "../../assets/store.js";
+
+const state = { ...initial, focus: 41, follow: false, cursor: { round: 12, pos: 3 }, lanes: [41, 42] };
+
+test("a state survives its link", () => {
+  const href = write({ ...state, view: "compare" }, "http://localhost:7860/?__theme=dark");
+  assert.equal(href, "http://localhost:7860/?__theme=dark&s=41&r=12&i=3&view=compare&lanes=41,42");
+  assert.deepEqual(read(new URL(href).search), { s: 41, cursor: { round: 12, pos: 3 }, view: "compare", lanes: [41, 42] });
+});
+
+test("a screen that follows has no place in its link, so it follows again", () => {
+  const href = write({ ...state, follow: true }, "http://localhost/?s=41&r=3&i=0");
+  assert.equal(href, "http://localhost/?s=41");
+  assert.equal(read("?s=41").cursor, null);
+});
+
+test("a place that has not arrived yet stays in the link", () => {
+  const href = write({ ...state, cursor: null, want: { round: 9, pos: 1 } }, "http://localhost/");
+  assert.equal(href, "http://localhost/?s=41&r=9&i=1");
+});
+
+test("nonsense in a link is nothing", () => {
+  assert.deepEqual(read("?s=abc&r=-1&view=<b>&lanes=1,x,3"), { s: null, cursor: null, view: "inspect", lanes: [1, 3] });
+});
+
+test("no two keys clash, and each has a word", () => {
+  const names = KEYS.map((entry) => `${Boolean(entry.shift)} ${entry.key}`);
+  assert.equal(new Set(names).size, names.length);
+  assert.ok(KEYS.every((entry) => entry.says && entry.shown && entry.command));
+});
+
+test("arrows look at Shift, other keys do not", () => {
+  const press = (key, shiftKey = false) => commandOf({ key, shiftKey });
+  assert.equal(press("ArrowLeft"), "stepBack");
+  assert.equal(press("ArrowLeft", true), "roundBack");
+  assert.equal(press("?", true), "help");
+  assert.equal(press("q"), null);
+});
