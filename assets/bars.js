@@ -21,9 +21,8 @@ export function barsPanel(store) {
   const root = el(
     "section",
     { class: "ds-panel ds-bars", "aria-label": "Target and draft probabilities" },
-    el("header", { class: "ds-head" }, el("h2", {}, "p and q"), el("span", { class: "ds-spring" }), scale, rows),
+    el("header", { class: "ds-head" }, el("h2", {}, "p and q"), note, el("span", { class: "ds-spring" }), scale, rows),
     body,
-    note,
   );
   let drawn = null;
   return {
@@ -158,11 +157,11 @@ function axis(log, top) {
 
 function noteOf(place) {
   if (place.tv === undefined) return [el("span", {}, "Nothing was drafted here: p alone.")];
+  const { tv, overlap } = place;
   const swatch = (name) => el("i", { class: `ds-swatch ${name}`, "aria-hidden": "true" });
-  const word = decimal(place.tv);
   return [
-    el("span", {}, swatch("ds-shared"), `both, min(p, q): ${decimal(place.overlap)}`),
-    el("span", {}, swatch("ds-only-q"), `draft only: ${word}`),
-    el("span", {}, swatch("ds-only-p"), `target only: ${word}`),
+    el("span", {}, swatch("ds-shared"), `shared, min(p, q) ${decimal(overlap)}`),
+    el("span", {}, swatch("ds-only-q"), `draft only ${decimal(tv)}`),
+    el("span", {}, swatch("ds-only-p"), `target only ${decimal(tv)}`),
   ];
 }

@@ -326,6 +326,7 @@ def launch_options() -> dict:
         "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">'
         f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">',
         "app_kwargs": {"routes": [assets_route()]},
+        "favicon_path": ASSETS / "icon.svg",
         "footer_links": [],
         "run_history": False,
         "ssr_mode": False,

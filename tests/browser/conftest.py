@@ -89,8 +89,9 @@ def reload() -> Callable[[Page], None]:
 
 
 def ours(message: ConsoleMessage) -> bool:
-    """A console error, unless it is about the manifest that Gradio links without its root path."""
-    return message.type == "error" and not message.location.get("url", "").endswith("/manifest.json")
+    """A console error, unless it is about a file that Gradio, or the browser, wants without the root path."""
+    elsewhere = message.location.get("url", "").endswith(("/manifest.json", "/favicon.ico"))
+    return message.type == "error" and not elsewhere
 
 
 def leaves(url: str) -> bool:
