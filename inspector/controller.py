@@ -7,42 +7,23 @@ same events. Everything returned here is plain JSON types, ready for a page or a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from engine import rules, session
 from engine.core import replay
 from engine.core.ending import visible_text
-from engine.core.events import Event, PromptRead, Round, SessionFinished, SessionStarted
-from engine.core.types import Sampling
+from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
+from engine.core.stats import Counters
 from engine.drafters.spec import BITS
 from engine.errors import BadSetting, EngineError
 from engine.session import Request
 from engine.worker import Run, Worker
 from inspector import view_model
+from inspector.form import form_of, request_of
+from inspector.sinks import LateSink, Listener, StoreSink, deaf
 from storage import SessionInfo, Store
 
 MAX_LANES = 6
 DEFAULT_PROMPT = "Why is the sky blue?"
-
-Listener = Callable[[Event], None]
-
-
-@dataclass
-class StoreSink:
-    """Takes a run's events into the store, then tells whoever listens."""
-
-    store: Store
-    session_id: int
-    listen: Listener
-
-    def tokenizer(self, fingerprint: str, pieces: Callable[[], dict[int, bytes]]) -> None:
-        if not self.store.has_pieces(fingerprint):
-            self.store.add_pieces(fingerprint, pieces())
-
-    def event(self, event: Event) -> None:
-        self.store.append(self.session_id, event)
-        self.listen(event)
 
 
 class Controller:
@@ -55,6 +36,10 @@ class Controller:
         self._runs: dict[int, Run] = {}
         self._lock = threading.Lock()
 
+    def close(self) -> None:
+        """Stop what runs here and let go of the models. The store stays open."""
+        self.worker.close()
+
     # Running
 
     def warm(self, target: str = "bundled", drafter: str = "self:3bit") -> None:
@@ -64,44 +49,58 @@ class Controller:
 
     def start(self, form: dict) -> int:
         """Start a session from the screen's form; its id. Raises BadSetting before anything is stored."""
-        return self.submit(session.plan(request_of(form)))[0]
+        return self._submit(session.plan(request_of(form)))
 
-    def submit(
-        self,
-        started: SessionStarted,
-        parent: int | None = None,
-        prompt: PromptRead | None = None,
-        listen: Listener = lambda event: None,
-    ) -> tuple[int, Run]:
-        """Store a session and queue it. A re-run names its parent and the prompt it must repeat."""
-        session_id = self.store.create(started, parent, None if parent is None else "rerun")
-        sink = StoreSink(self.store, session_id, listen)
+    def begin(self, started: SessionStarted, listen: Listener = deaf) -> tuple[Run, LateSink]:
+        """Queue a session that is stored from its prompt on, for a caller who waits for it."""
+        sink = LateSink(self.store, None, listen, started)
         run = Run(started, sink)
-        if prompt is not None:
-            run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
-        with self._lock:
-            self._runs[session_id] = run
         self.worker.submit(run)
-        return session_id, run
+        return run, sink
 
-    def stop(self, session_id: int) -> None:
-        """End a session of this program within one draft step; one that has ended stays as it is."""
-        run = self._runs.get(session_id)
-        if run is not None:
-            self.worker.stop(run)
-
-    def run_of(self, session_id: int) -> Run:
-        """The run behind a session this program started and has not forgotten."""
-        return self._runs[session_id]
-
-    def rerun(self, session_id: int, rule_ids: list[str], listen: Listener = lambda event: None) -> list[int]:
+    def rerun(self, session_id: int, rule_ids: list[str]) -> list[int]:
         """Run a session again under each rule, same prompt, seed and settings; the new sessions' ids.
 
         Raises BadSetting for an unknown rule or too many, EngineError for a session that read no prompt.
         """
         started, prompt = self.beginning(session_id)
         lanes = [session.under(started, *own_params(started, rule)) for rule in distinct(rule_ids)]
-        return [self.submit(lane, session_id, prompt, listen)[0] for lane in lanes]
+        return [self._submit(lane, session_id, prompt) for lane in lanes]
+
+    def _submit(
+        self, started: SessionStarted, parent: int | None = None, prompt: PromptRead | None = None
+    ) -> int:
+        """Store a session and queue it. A re-run names its parent and the prompt it must repeat."""
+        session_id = self.store.create(started, parent, None if parent is None else "rerun")
+        run = Run(started, StoreSink(self.store, session_id, deaf))
+        if prompt is not None:
+            run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
+        with self._lock:
+            self._runs = {i: other for i, other in self._runs.items() if not other.done.is_set()}
+            self._runs[session_id] = run
+        self.worker.submit(run)
+        return session_id
+
+    def stop(self, session_id: int) -> None:
+        """End a session within one draft step; one that has ended stays as it is.
+
+        Raises StoreError for an unknown session, EngineError for one that another program runs.
+        """
+        run = self.run_of(session_id)
+        if run is not None:
+            self.worker.stop(run)
+        elif self.store.session(session_id).unfinished:
+            raise EngineError(f"Session {session_id} runs in another Draftscope.", "Stop it there.")
+
+    def wait(self, session_id: int) -> None:
+        """Until a session of this program has ended."""
+        run = self.run_of(session_id)
+        if run is not None:
+            run.done.wait()
+
+    def run_of(self, session_id: int) -> Run | None:
+        """The run behind a session that this program started and that has not been ended for long."""
+        return self._runs.get(session_id)
 
     def beginning(self, session_id: int) -> tuple[SessionStarted, PromptRead]:
         """A session's first two events."""
@@ -124,15 +123,15 @@ class Controller:
         info = self.store.session(session_id)
         events = [event for _, event in self.store.events(session_id, limit=2)]
         prompt = events[1] if len(events) > 1 and isinstance(events[1], PromptRead) else None
-        run = self._runs.get(session_id)
+        run = self.run_of(session_id)
         view = view_model.session_view(
             line_view(info),
             events[0],
             prompt,
             None if info.unfinished else SessionFinished(info.status, info.reason, info.ms or 0.0),
-            info.counters.to_dict() | closed_forms(info),
+            info.counters.to_dict() | closed_forms(info.counters),
             info.rounds,
-            run.progress if run and not run.done.is_set() else "",
+            run.progress if run else "",
         )
         if prompt is not None:
             view["prompt_pieces"] = self._pieces(prompt, prompt.tokens)
@@ -158,8 +157,7 @@ class Controller:
     def text(self, session_id: int) -> str:
         """The output as people read it: without the end-of-text token or the stop string."""
         started, prompt = self.beginning(session_id)
-        tokens = [token for done in self.all_rounds(session_id) for token in done.emitted]
-        return self.text_of(tokens, prompt, started.stop)
+        return self.text_of(output(self.all_rounds(session_id)), prompt, started.stop)
 
     def text_of(self, tokens: list[int], prompt: PromptRead, stop: tuple[str, ...]) -> str:
         while tokens and tokens[-1] in prompt.special:
@@ -180,12 +178,11 @@ class Controller:
 
     def lanes(self, session_id: int, children: list[int]) -> list[dict]:
         """Re-runs beside the session they repeat; under its own rule also whether it was reproduced."""
-        baseline = self.all_rounds(session_id)
-        return [self._lane(self.store.session(session_id), baseline, child) for child in children]
+        parent, baseline = self.store.session(session_id), self.all_rounds(session_id)
+        return [self._lane(parent, baseline, child) for child in children]
 
     def _lane(self, parent: SessionInfo, baseline: list[Round], child: int) -> dict:
-        info = self.store.session(child)
-        rounds = self.all_rounds(child)
+        info, rounds = self.store.session(child), self.all_rounds(child)
         lane = {
             "rule": info.rule,
             "asked": info.asked,
@@ -193,45 +190,40 @@ class Controller:
             "session": child,
             "status": info.status,
             "reason": info.reason,
-            "text": self.text(child) if info.rounds else "",
+            "text": self.text(child) if rounds else "",
             "counters": info.counters.to_dict(),
-            **closed_forms(info),
+            **closed_forms(info.counters),
             "first_divergence": replay.first_divergence(output(baseline), output(rounds)),
         }
-        if (info.rule, info.params) == (parent.rule, parent.params):
-            difference = replay.difference(baseline, rounds)
-            lane |= {"reproduced": not difference, "difference": difference}
-        return lane
+        own = (info.rule, info.params) == (parent.rule, parent.params)
+        return lane | (repetition(parent, baseline, info, rounds) if own else {})
 
     def rejudge(self, session_id: int, rule_ids: list[str]) -> list[dict]:
         """The stored blocks under other rules, same drafts, same coins; no model runs."""
         started, prompt = self.beginning(session_id)
         baseline = self.all_rounds(session_id)
-        return [self._rejudged(session_id, started, prompt, baseline, rule) for rule in distinct(rule_ids)]
+        chosen = [session.chosen(*own_params(started, rule), started.sampling) for rule in distinct(rule_ids)]
+        lanes = []
+        for asked, rule, _ in chosen:
+            judged = replay.rejudge(baseline, rule, started.seed)
+            lane = {"rule": rule.id, "asked": asked.id, "mode": "rejudge", "session": session_id}
+            lane |= self._judged(started, prompt, baseline, judged)
+            if (rule.id, rule.params) == (started.rule, started.params):
+                lane |= confirmation(baseline, judged)
+            lanes.append(lane)
+        return lanes
 
-    def _rejudged(
-        self,
-        session_id: int,
-        started: SessionStarted,
-        prompt: PromptRead,
-        baseline: list[Round],
-        rule_id: str,
+    def _judged(
+        self, started: SessionStarted, prompt: PromptRead, baseline: list[Round], judged: replay.Rejudged
     ) -> dict:
-        lane = session.under(started, *own_params(started, rule_id))
-        judged = replay.rejudge(baseline, rules.get(lane.rule, **lane.params), started.seed)
         return {
-            "rule": lane.rule,
-            "asked": lane.asked,
-            "mode": "rejudge",
-            "session": session_id,
             "status": "finished" if judged.complete else "needs a run",
             "reason": judged.why,
             "exact": judged.exact,
             "missing_mass": judged.tail,
             "text": self.text_of(list(judged.tokens), prompt, started.stop),
             "counters": judged.counters.to_dict(),
-            "closed_form_sum_min": judged.counters.closed_form_sum_min,
-            "closed_form_sum_prod": judged.counters.closed_form_sum_prod,
+            **closed_forms(judged.counters),
             "first_divergence": replay.first_divergence(output(baseline), judged.tokens),
         }
 
@@ -243,50 +235,6 @@ class Controller:
             "rules": [rule_view(rule) for rule in rules.RULES.values()],
             "defaults": form_of(Request(prompt=DEFAULT_PROMPT)),
         }
-
-
-SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "min_p")
-
-
-def form_of(request: Request) -> dict:
-    """A request as the screen's form holds it."""
-    names = ("prompt", "raw", "target", "drafter", "rule", "seed", "k", "max_tokens")
-    form = {name: getattr(request, name) for name in names}
-    form |= {name: getattr(request.sampling, name) for name in SAMPLING_FIELDS}
-    return form | {"stop": request.stop[0] if request.stop else ""}
-
-
-def request_of(form: dict) -> Request:
-    """The screen's form as a request; what is left out stays at its default. Raises BadSetting."""
-    sampling = {name: form[name] for name in SAMPLING_FIELDS if name in form}
-    for name in ("temperature", "top_p", "min_p"):
-        if name in sampling:
-            sampling[name] = number(name, sampling[name])
-    if "top_k" in sampling:
-        sampling["top_k"] = whole("top_k", sampling["top_k"])
-    stop = form.get("stop") or ()
-    return Request(
-        **{
-            name: form[name]
-            for name in ("prompt", "raw", "target", "drafter", "rule", "params")
-            if name in form
-        },
-        **{name: whole(name, form[name]) for name in ("seed", "k", "max_tokens") if name in form},
-        sampling=Sampling(**sampling),
-        stop=(stop,) if isinstance(stop, str) else tuple(stop),
-    )
-
-
-def number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadSetting(f"{name} is {value!r}.", "Give a number.")
-    return value
-
-
-def whole(name: str, value: object) -> int:
-    if number(name, value) != value // 1:
-        raise BadSetting(f"{name} is {value}.", "Give a whole number.")
-    return int(value)
 
 
 def own_params(started: SessionStarted, rule_id: str) -> tuple[str, dict[str, float]]:
@@ -308,11 +256,41 @@ def output(rounds: list[Round]) -> list[int]:
     return [token for done in rounds for token in done.emitted]
 
 
-def closed_forms(info: SessionInfo) -> dict:
+def closed_forms(counters: Counters) -> dict:
     """What theory expects of the tested positions."""
+    names = ("closed_form_sum_min", "closed_form_sum_prod")
+    return {name: getattr(counters, name) for name in names}
+
+
+def repetition(parent: SessionInfo, baseline: list[Round], child: SessionInfo, rounds: list[Round]) -> dict:
+    """Whether a re-run under the session's own rule repeats it, token for token and coin for coin.
+
+    A session that was cut short is repeated when all it has is; `reproduced` is None for a re-run that
+    was itself cut short before it came as far.
+    """
+    if parent.status != "finished":
+        rounds = rounds[: len(baseline)]
+    cut_short = child.status != "finished" and len(rounds) < len(baseline)
+    difference = replay.difference(baseline[: len(rounds)] if cut_short else baseline, rounds)
+    changed = [
+        f"{name} {parent.versions.get(name, 'none')} then, {version} now"
+        for name, version in child.versions.items()
+        if parent.versions.get(name) != version
+    ]
+    if difference and changed:
+        difference += f" ({'; '.join(changed)})"
+    return {"reproduced": False if difference else None if cut_short else True, "difference": difference}
+
+
+def confirmation(baseline: list[Round], judged: replay.Rejudged) -> dict:
+    """Whether the stored rows and coins lead the session's own rule to the tests and tokens stored; None
+    where rows that had been cut led it elsewhere."""
+    pairs = zip(baseline, judged.rounds, strict=False)
+    unlike = [a.index for a, b in pairs if (a.verdict.checks, a.emitted) != (b.verdict.checks, b.emitted)]
+    difference = f"round {unlike[0]}: tests or output differ" if unlike else judged.why
     return {
-        "closed_form_sum_min": info.counters.closed_form_sum_min,
-        "closed_form_sum_prod": info.counters.closed_form_sum_prod,
+        "reproduced": not difference if judged.exact or not difference else None,
+        "difference": difference,
     }
 
 

@@ -45,6 +45,17 @@ class PhiloxCoins:
     def choose(self, row: Row, at: Address) -> int:
         return rows.quantile(row, self.uniform(at))
 
+    def race(self, row: Row, at: Address) -> int:
+        return int(row.ids[np.argmin(arrivals(self.seed, at, row.ids) / row.probs)])
+
+
+def arrivals(seed: int, at: Address, ids: np.ndarray) -> np.ndarray:  # uint32[n] -> float64[n]
+    """Each token's exponential clock at an address: the output words of the same Philox stream, one a
+    token id, so that every row asked there meets the same noise (Daliri et al. 2024, arXiv 2408.07978)."""
+    counter = [0, at.attempt, at.position, PURPOSES[at.purpose]]
+    raw = np.random.Philox(key=seed, counter=counter).random_raw(int(ids[-1]) + 1)[ids]
+    return -np.log(((raw >> np.uint64(11)) + 0.5) * 2.0**-53)
+
 
 class RecordingCoins(PhiloxCoins):
     """Philox coins that keep each one as it fell, in order, once per address.
@@ -67,6 +78,14 @@ class RecordingCoins(PhiloxCoins):
             return int(row.ids[0])
         token = super().choose(row, at)
         self.fallen[at] = Coin(at, self.uniform(at), token)
+        return token
+
+    def race(self, row: Row, at: Address) -> int:
+        if len(row.ids) == 1:
+            return int(row.ids[0])
+        token = super().race(row, at)
+        (clock,) = arrivals(self.seed, at, np.array([token]))
+        self.fallen[at] = Coin(at, float(np.exp(-clock)), token)
         return token
 
     def take(self) -> tuple[Coin, ...]:

@@ -55,6 +55,9 @@ class DraftCoins:
     def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
         return self.coins.flip(prob, at, per)
 
+    def race(self, row: Row, at: Address) -> int:
+        return self.coins.race(row, at)
+
     def choose(self, row: Row, at: Address) -> int:
         if self.cancelled():
             raise Cancelled
@@ -103,7 +106,10 @@ class Generation:
         logits = self.scorer.score((self.last, *draft.tokens))
         t2 = self.clock()
         block = self.block(draft, logits)
-        own = tuple(self.coins.choose(row, block.at("target", i)) for i, row in enumerate(block.p))
+        own = tuple(
+            self.plan.rule.target_draw(row, self.coins, block.at("target", i))
+            for i, row in enumerate(block.p)
+        )
         final = self.final(block)
         verdict, emitted = close(block, self.plan.rule.judge(block, self.coins), final)
         self.remember(block)

@@ -40,8 +40,13 @@ class Rejudged:
         return stats.counters(self.rounds)
 
 
-def rejudge(rounds: Iterable[Round], rule: Rule, seed: int) -> Rejudged:
-    """Judge stored rounds under another rule, same drafts, same coins, until it leaves their path."""
+def rejudge(rounds: Iterable[Round], rule: Rule, seed: int, ran: Rule | None = None) -> Rejudged:
+    """Judge stored rounds under another rule, same drafts, same coins, until it leaves their path.
+
+    `ran` is the rule that drew the drafts; one that draws them in another way has no path in common.
+    """
+    if ran is not None and type(rule).draft is not type(ran).draft:
+        return _rejudged([], 0.0, f"{rule.id} draws its drafts in another way than {ran.id}")
     coins = RecordingCoins(seed)
     attempts: Counter[int] = Counter()
     judged: list[Round] = []
@@ -65,8 +70,9 @@ def judge_again(stored: Round, rule: Rule, coins: RecordingCoins) -> Round:
     their coins. No work was done, so it took no time."""
     block = stored.block
     verdict, emitted = loop.close(block, rule.judge(block, coins), stored.final)
-    kept = [coin for coin in stored.coins if coin.at.purpose in ("draft", "xtc")]
-    by_address = {coin.at: coin for coin in (*kept, *own_coins(stored, coins), *coins.take())}
+    kept = [coin for coin in stored.coins if coin.at.purpose in ("draft", "xtc", "noise")]
+    own = own_coins(stored, coins) if type(rule).target_draw is Rule.target_draw else []
+    by_address = {coin.at: coin for coin in (*kept, *own, *coins.take())}
     fell = loop.fallen(by_address.values(), block, verdict)
     return replace(stored, verdict=verdict, emitted=emitted, coins=fell, times=StageTimes())
 

@@ -18,7 +18,7 @@ import numpy as np
 from engine.errors import BadSetting
 
 #: What a random number is for. The numbers are part of every coin's address and never change.
-PURPOSES = {"draft": 1, "accept": 2, "target": 3, "residual": 4, "xtc": 5}
+PURPOSES = {"draft": 1, "accept": 2, "target": 3, "residual": 4, "xtc": 5, "noise": 6}
 
 #: The two documented orders of effective p (docs/maths.md).
 ORDERS = ("filters-then-temperature", "temperature-first")
@@ -260,6 +260,10 @@ class Coins(Protocol):
     def choose(self, row: Row, at: Address) -> int:
         """A token drawn from `row` by inverse CDF in ascending id order."""
 
+    def race(self, row: Row, at: Address) -> int:
+        """A token drawn from `row` by Gumbel noise: argmax of log-probability plus the noise that each
+        token id has at this address, the same for every row asked there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Param:
@@ -271,6 +275,18 @@ class Param:
     high: float
     meaning: str
     origin: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PositionLaw:
+    """What a rule emits at one position whose rows are p and q, over both fates of the draft.
+
+    `acceptance` is how often the draft is accepted. A rule that looks ahead has no such law by itself.
+    """
+
+    ids: np.ndarray  # uint32[m], ascending
+    probs: np.ndarray  # float64[m]
+    acceptance: float
 
 
 @dataclass(frozen=True)
@@ -311,11 +327,24 @@ class Rule(ABC):
         if unknown:
             known = ", ".join(param.name for param in self.parameters) or "no parameters"
             raise BadSetting(f"{self.id} has no parameter {unknown[0]!r}.", f"It takes {known}.")
-        return replace(self, **values)
+        whole = {param.name for param in self.parameters if isinstance(param.default, int)}
+        for name in whole & values.keys():
+            if values[name] != int(values[name]):
+                raise BadSetting(f"{self.id}: {name} is {values[name]}.", "Give a whole number.")
+        return replace(self, **{k: int(v) if k in whole else float(v) for k, v in values.items()})
 
     def draft(self, row: Row, coins: Coins, at: Address) -> int:
         """Draw the draft token from q. Most rules need x ~ q; the few that do not say so here."""
         return coins.choose(row, at)
+
+    def target_draw(self, row: Row, coins: Coins, at: Address) -> int:
+        """The target's own draw at a "target" address: what plain sampling would have emitted there."""
+        return coins.choose(row, at)
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw | None:
+        """The law of one position in closed form, for rows too wide to enumerate; None if there is none.
+        The tests hold it equal to the enumeration of `judge`."""
+        return None
 
     @abstractmethod
     def judge(self, block: Block, coins: Coins) -> Verdict:

@@ -6,12 +6,25 @@ from engine.core.types import Rule, Sampling
 from engine.errors import BadSetting
 from engine.rules.argmax import Argmax
 from engine.rules.block import BlockVerification
+from engine.rules.cascade import Cascade
+from engine.rules.ensemble import Ensemble
 from engine.rules.fault_one_token_residual import FaultOneTokenResidual
+from engine.rules.fault_raw_q import FaultRawQ
 from engine.rules.fault_residual_from_p import FaultResidualFromP
+from engine.rules.fault_shared_coin import FaultSharedCoin
+from engine.rules.fault_softmax_q import FaultSoftmaxQ
+from engine.rules.fault_string_match import FaultStringMatch
+from engine.rules.fly import Fly
 from engine.rules.greedy_argmax import GreedyArgmax
+from engine.rules.gumbel import Gumbel
+from engine.rules.lenient import Lenient
 from engine.rules.one_hot import OneHot
+from engine.rules.relaxed import Relaxed
 from engine.rules.sampler_match import SamplerMatch
 from engine.rules.stochastic import Stochastic
+from engine.rules.synthetic import Synthetic
+from engine.rules.threshold import Threshold
+from engine.rules.typical import Typical
 
 #: Every rule at its default parameters, by id, in the order lists show them.
 RULES: dict[str, Rule] = {
@@ -21,10 +34,23 @@ RULES: dict[str, Rule] = {
         SamplerMatch(),
         OneHot(),
         BlockVerification(),
+        Gumbel(),
         GreedyArgmax(),
         Argmax(),
+        Lenient(),
+        Ensemble(),
+        Typical(),
+        Threshold(),
+        Relaxed(),
+        Fly(),
+        Cascade(),
+        Synthetic(),
         FaultResidualFromP(),
         FaultOneTokenResidual(),
+        FaultSharedCoin(),
+        FaultSoftmaxQ(),
+        FaultRawQ(),
+        FaultStringMatch(),
     )
 }
 

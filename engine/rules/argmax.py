@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.core import rows
-from engine.core.types import Block, Check, Coins, Rule, Verdict
-from engine.rules import tokenwise
+from engine.core.types import Block, Check, Coins, PositionLaw, Row, Rule, Verdict
+from engine.rules import laws, tokenwise
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,9 @@ class Argmax(Rule):
 
     def judge(self, block: Block, coins: Coins) -> Verdict:
         return judge(block, coins)
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return law(p, q)
 
 
 def judge(block: Block, coins: Coins) -> Verdict:
@@ -36,3 +39,8 @@ def judge(block: Block, coins: Coins) -> Verdict:
         refill=lambda i: tokenwise.Refill(rows.argmax(block.p[i])),
         bonus=lambda k: rows.argmax(block.p[k]),
     )
+
+
+def law(p: Row, q: Row) -> PositionLaw:
+    """The argmax of p, always; accepted as often as q proposes it."""
+    return laws.refilled(p, q, laws.argmax_hot, laws.argmax_hot)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.core import rows
-from engine.core.types import Block, Coins, Rule, Verdict
-from engine.rules import tokenwise
+from engine.core.types import Block, Coins, PositionLaw, Row, Rule, Verdict
+from engine.rules import laws, tokenwise
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,6 @@ class FaultOneTokenResidual(Rule):
                 block, coins, i, rows.without(block.p[i], block.tokens[i], block.q_of(i))
             ),
         )
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return laws.excluded(p, q, laws.ratio)

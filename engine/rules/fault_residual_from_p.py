@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.types import Block, Coins, Rule, Verdict
-from engine.rules import tokenwise
+from engine.core.types import Block, Coins, PositionLaw, Row, Rule, Verdict
+from engine.rules import laws, tokenwise
 
 
 @dataclass(frozen=True)
@@ -25,3 +25,6 @@ class FaultResidualFromP(Rule):
             test=lambda i: tokenwise.ratio_test(block, coins, i),
             refill=lambda i: tokenwise.draw_residual(block, coins, i, (block.p[i], 1.0)),
         )
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return laws.refilled(p, q, laws.ratio, lambda p, q: p)

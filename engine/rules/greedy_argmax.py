@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.types import Block, Coins, Rule, Verdict
+from engine.core.types import Block, Coins, PositionLaw, Row, Rule, Verdict
 from engine.rules import argmax
 
 
@@ -21,3 +21,6 @@ class GreedyArgmax(Rule):
 
     def judge(self, block: Block, coins: Coins) -> Verdict:
         return argmax.judge(block, coins)
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return argmax.law(p, q)

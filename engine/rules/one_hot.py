@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.core import rows
-from engine.core.types import Block, Check, Coins, Rule, Verdict
-from engine.rules import tokenwise
+from engine.core.types import Block, Check, Coins, PositionLaw, Row, Rule, Verdict
+from engine.rules import laws, tokenwise
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,7 @@ class OneHot(Rule):
             accepted, u = coins.flip(p, block.at("accept", i))
             return Check(p, u, accepted)
 
-        return tokenwise.judge(
-            block,
-            coins,
-            test,
-            refill=lambda i: tokenwise.draw_residual(
-                block, coins, i, rows.without(block.p[i], block.tokens[i], block.p_of(i))
-            ),
-        )
+        return tokenwise.judge(block, coins, test, tokenwise.refill_without_draft(block, coins))
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return laws.as_target(p, q, rows.product(p, q))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.types import Block, Check, Coins, Rule, Verdict
-from engine.rules import tokenwise
+from engine.core import rows
+from engine.core.types import Block, Check, Coins, PositionLaw, Row, Rule, Verdict
+from engine.rules import laws, tokenwise
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class SamplerMatch(Rule):
             own = tokenwise.target_draw(block, coins, i)
             return Check(block.p_of(i), None, own == block.tokens[i])
 
-        return tokenwise.judge(
-            block, coins, test, refill=lambda i: tokenwise.Refill(tokenwise.target_draw(block, coins, i))
-        )
+        return tokenwise.judge(block, coins, test, refill=tokenwise.refill_from_target(block, coins))
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return laws.as_target(p, q, rows.product(p, q))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core import rows
-from engine.core.types import Block, Coins, Rule, Verdict
-from engine.rules import tokenwise
+from engine.core.types import Block, Coins, PositionLaw, Row, Rule, Verdict
+from engine.rules import laws, tokenwise
 
 
 @dataclass(frozen=True)
@@ -24,5 +23,8 @@ class Stochastic(Rule):
             block,
             coins,
             test=lambda i: tokenwise.ratio_test(block, coins, i),
-            refill=lambda i: tokenwise.draw_residual(block, coins, i, rows.residual(block.p[i], block.q[i])),
+            refill=tokenwise.refill_from_residual(block, coins),
         )
+
+    def position_law(self, p: Row, q: Row) -> PositionLaw:
+        return laws.refilled(p, q, laws.ratio, lambda p, q: laws.positive(p - q, p))

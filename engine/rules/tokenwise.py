@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.core import rows
 from engine.core.types import Block, Check, Coins, Row, Verdict
 
 
@@ -18,11 +19,15 @@ class Refill:
     degenerate: bool = False
 
 
+#: What follows a rejection at position i of the block.
+Refiller = Callable[[int], Refill]
+
+
 def judge(
     block: Block,
     coins: Coins,
     test: Callable[[int], Check],
-    refill: Callable[[int], Refill],
+    refill: Refiller,
     bonus: Callable[[int], int] | None = None,
 ) -> Verdict:
     """Run `test(i)` over the drafts until one fails, then `refill(i)` there; `bonus(k)` (by default a draw
@@ -48,6 +53,21 @@ def draw_residual(block: Block, coins: Coins, i: int, residual: tuple[Row | None
     degenerate = row is None
     row = block.p[i] if row is None else row
     return Refill(coins.choose(row, block.at("residual", i)), row, mass, degenerate)
+
+
+def refill_from_target(block: Block, coins: Coins) -> Refiller:
+    """The target's own draw."""
+    return lambda i: Refill(target_draw(block, coins, i))
+
+
+def refill_from_residual(block: Block, coins: Coins) -> Refiller:
+    """A draw from norm((p - q)+)."""
+    return lambda i: draw_residual(block, coins, i, rows.residual(block.p[i], block.q[i]))
+
+
+def refill_without_draft(block: Block, coins: Coins) -> Refiller:
+    """A draw from norm(p - p(x) e_x): from p, but not the draft again."""
+    return lambda i: draw_residual(block, coins, i, rows.without(block.p[i], block.tokens[i], block.p_of(i)))
 
 
 def ratio_test(block: Block, coins: Coins, i: int) -> Check:
