@@ -6,8 +6,12 @@ from engine.mlx_backend import load
 # isort: split
 import sys
 
+import mlx.core as mx
 import pytest
 import tiny
+
+# What is checked to the last bit is checked on a CPU, on a Mac too.
+mx.set_default_device(mx.cpu)
 
 #: The shim is for Linux CPUs alone.
 collect_ignore = [] if sys.platform == "linux" else ["test_blas_shim.py"]

@@ -3,7 +3,6 @@
 import importlib.util
 
 import mlx.core as mx
-import mlx.nn as nn
 import numpy as np
 import pytest
 
@@ -12,7 +11,7 @@ from engine.core.coins import PhiloxCoins
 from engine.core.types import Sampling
 from engine.errors import ModelError
 from engine.mlx_backend import bundled as package
-from engine.mlx_backend import gguf, load, weights
+from engine.mlx_backend import load, weights
 from engine.mlx_backend.scorer import CachedModel
 
 pytestmark = pytest.mark.model
@@ -75,17 +74,14 @@ def test_the_chat_template_is_the_files_own(bundled):
     )
 
 
-def test_packed_weights_compute_the_same(bundled):
-    """The form kept on Metal and CUDA against the one a CPU runs."""
-    file = gguf.read(package.path())
-    packed = load._blank(file.config)
-    nn.quantize(packed, class_predicate=lambda name, _: file.packing(name) or False)
-    weights.load(packed, file.weights)
-    packed.set_dtype(mx.float32)
+def test_off_the_cpu_the_weights_stay_packed_and_compute_the_same(bundled, monkeypatch):
+    monkeypatch.setattr(weights, "on_cpu", lambda: False)
+    packed = load.load_target("bundled")
+    assert packed.weights == "Q4_1"
+    assert weights.describe(packed.model) == "4-bit and 8-bit"
     ids = bundled.text.encode("The capital of France", raw=True)
-    ours, theirs = (np.array(model(mx.array([ids]))[0]) for model in (bundled.model, packed))
+    ours, theirs = (np.array(target.model(mx.array([ids]))[0]) for target in (bundled, packed))
     np.testing.assert_allclose(ours, theirs, atol=2e-3)
-    assert weights.describe(packed) == "4-bit and 8-bit"
 
 
 def test_a_missing_package_is_named(monkeypatch):

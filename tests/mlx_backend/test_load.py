@@ -201,6 +201,15 @@ def test_own_weights_at_fewer_bits(tiny_target, bits):
     assert mx.array_equal(before["model.norm.weight"], tiny_target.model.model.norm.weight)
 
 
+@pytest.mark.parametrize("bits", [2, 3, 4, 5, 6, 8])
+def test_off_the_cpu_the_rounded_weights_stay_packed_and_say_the_same(tiny_target, bits, monkeypatch):
+    ours = load.load_drafter(f"self:{bits}bit", tiny_target).cached.model
+    monkeypatch.setattr(weights, "on_cpu", lambda: False)
+    packed = load.load_drafter(f"self:{bits}bit", tiny_target).cached.model
+    assert weights.describe(packed) == f"{bits}-bit"
+    np.testing.assert_allclose(logits_of(packed), logits_of(ours), atol=1e-4)
+
+
 def test_an_untied_output_matrix_is_rounded_too(tiny_target):
     settings = tiny.config(tie_word_embeddings=False)
     model = tiny.random_model(tie_word_embeddings=False)
