@@ -19,18 +19,23 @@ def folder_of(name: str) -> Path | None:
     if name == BUNDLED:
         return None
     folder = Path(name).expanduser()
-    if folder.is_dir():
-        if not (folder / "config.json").is_file():
-            raise ModelError(
-                f"{name} has no config.json, so it is no mlx-lm model.",
-                "Give a folder that `mlx_lm.convert` wrote.",
-            )
-        return folder
-    if folder.exists():
+    if name and folder.is_dir():
+        return checked(folder)
+    if name and folder.exists():
         raise ModelError(f"{name} is a file.", "Give the folder that holds the model's config.json.")
     if not HUB_ID.fullmatch(name):
         raise ModelError(
-            f"There is no model {name!r}.",
+            f"There is no folder {name!r}.",
             "Give `bundled`, an mlx-lm model folder, or a hub id like owner/name.",
         )
     return None
+
+
+def checked(folder: Path) -> Path:
+    """The folder itself; raises ModelError unless it has a config.json."""
+    if not (folder / "config.json").is_file():
+        raise ModelError(
+            f"{folder} has no config.json, so it is no mlx-lm model.",
+            "Give a folder that `mlx_lm.convert` wrote.",
+        )
+    return folder

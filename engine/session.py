@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine import rules
 from engine.core.coins import PhiloxCoins
 from engine.core.events import SessionStarted
-from engine.core.types import Sampling, within
+from engine.core.types import Rule, Sampling, within
 from engine.drafters import spec
 from engine.errors import BadSetting
 from engine.model_name import folder_of
 
 MAX_K = 64
 MAX_TOKENS = 100_000
+MAX_BIAS = 1e6
 
 
 @dataclass(frozen=True)
@@ -36,21 +37,23 @@ class Request:
 def plan(request: Request) -> SessionStarted:
     """The session a request makes. Raises BadSetting naming the first setting outside its limits,
     ModelError for a model that cannot be there."""
-    asked = rules.get(request.rule, **request.params)
-    rule, reason = rules.effective(asked, request.sampling)
+    asked, rule, reason = chosen(request.rule, request.params, request.sampling)
     drafter = spec.parse(request.drafter)
     within("k", request.k, 0, MAX_K)
     within("max_tokens", request.max_tokens, 1, MAX_TOKENS)
     PhiloxCoins(request.seed)
-    folder_of(request.target)
-    if drafter.model:
-        folder_of(drafter.model)
+    for token, bias in request.sampling.logit_bias:
+        within(f"logit_bias of token {token}", bias, -MAX_BIAS, MAX_BIAS)
+    for text in (request.prompt, *request.stop):
+        check_unicode(text)
     if not request.raw and not request.prompt.strip():
         raise BadSetting("The prompt is empty.", "Type something, or send it as it is (raw).")
+    if drafter.model:
+        drafter = replace(drafter, model=settled(drafter.model))
     return SessionStarted(
         prompt=request.prompt,
         raw=request.raw,
-        target=request.target,
+        target=settled(request.target),
         drafter=str(drafter),
         rule=rule.id,
         params=rule.params,
@@ -62,6 +65,29 @@ def plan(request: Request) -> SessionStarted:
         max_tokens=request.max_tokens,
         stop=tuple(stop for stop in request.stop if stop),
     )
+
+
+def chosen(rule_id: str, params: dict[str, float], sampling: Sampling) -> tuple[Rule, Rule, str]:
+    """The rule asked for, the one that really runs under this sampling, and why they differ ("")."""
+    asked = rules.get(rule_id, **params)
+    return asked, *rules.effective(asked, sampling)
+
+
+def settled(model: str) -> str:
+    """A model's name for keeps: a folder in full, so that a replay finds it from any other folder."""
+    folder = folder_of(model)
+    return model if folder is None else str(folder.resolve())
+
+
+def check_unicode(text: str) -> None:
+    """Raise BadSetting for half a character, which no tokenizer and no database can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadSetting(
+            f"The text holds half a character (a lone surrogate) at index {error.start}.",
+            "Remove it, or paste the text again.",
+        ) from None
 
 
 def under(started: SessionStarted, rule_id: str, params: dict[str, float] | None = None) -> SessionStarted:

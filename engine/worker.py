@@ -10,19 +10,22 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from engine import rules
 from engine.core import loop
 from engine.core.ending import Ending
 from engine.core.events import Event, PromptRead, SessionFinished, SessionStarted
-from engine.errors import EngineError, ModelError
+from engine.errors import BadSetting, EngineError, ModelError
 from engine.models import Models, Pair
 
 log = logging.getLogger(__name__)
+
+Job = Callable[[Models], None]
 
 
 class Sink(Protocol):
@@ -40,120 +43,157 @@ class Run:
     """A session on its way.
 
     A re-run repeats the tokens of its parent: `prompt`, which belong to the tokenizer of that fingerprint.
+    `progress` says in a phrase what it is doing; empty once it has ended.
     """
 
     started: SessionStarted
     sink: Sink
     prompt: tuple[int, ...] | None = None
     tokenizer: str = ""
-    progress: str = "Waiting for the run before"
+    progress: str = "Starting"
     cancelled: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
 
-    def note(self, message: str, fraction: float | None = None) -> None:
-        """What it is doing, for whoever looks."""
-        self.progress = message if fraction is None else f"{message} ({fraction:.0%})"
+    def check(self) -> None:
+        """Raise Cancelled once somebody has stopped the run."""
+        if self.cancelled.is_set():
+            raise loop.Cancelled
+
+    def loading(self, message: str, fraction: float | None) -> None:
+        """The progress of loading, which a stop interrupts at its next report."""
+        self.check()
+        self.progress = phrase(message, fraction)
+
+
+def phrase(message: str, fraction: float | None) -> str:
+    """A loading step as people read it."""
+    return message if fraction is None else f"{message} ({fraction:.0%})"
 
 
 class Worker:
-    """The queue and its thread, which starts with the first job and dies with the program."""
+    """The queue and its thread, which starts with the first job and ends with `close`."""
 
     def __init__(self) -> None:
-        self._jobs: deque[Callable[[Models], None]] = deque()
-        self._waiting: dict[Run, Callable[[Models], None]] = {}
+        self._jobs: dict[object, Job] = {}  # in the order they came; a run's job has the run as its key
+        self._current: object = None
         self._change = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def submit(self, run: Run) -> None:
         """Queue a run behind those before it."""
-
-        def job(models: Models) -> None:
-            with self._change:
-                self._waiting.pop(run, None)
-            execute(run, models)
-
-        self._waiting[run] = job
-        self._add(job)
+        with self._change:
+            ahead = [*self._jobs, self._current]
+            if any(isinstance(key, Run) for key in ahead):
+                run.progress = "Waiting for the run before"
+            elif ahead != [None]:
+                run.progress = "Waiting for the models"
+            self._add(run, partial(execute, run))
 
     def warm(self, target: str, drafter: str, note: Callable[[str], None]) -> None:
-        """Load a pair before anyone asks for it; what goes wrong is told to `note`."""
+        """Load a pair before anyone asks for it; `note` is told how far it is, "" at the end, or what went
+        wrong."""
 
         def job(models: Models) -> None:
             try:
-                models.pair(target, drafter, lambda message, fraction: note(message))
+                models.pair(target, drafter, lambda message, fraction: note(phrase(message, fraction)))
                 note("")
-            except EngineError as error:
-                note(str(error))
+            except Exception as error:
+                note(told(error))
 
-        self._add(job)
+        with self._change:
+            self._add(object(), job)
 
     def stop(self, run: Run) -> None:
         """End a run: within one draft step, at once when it is still waiting."""
         run.cancelled.set()
         with self._change:
-            job = self._waiting.pop(run, None)
-            if job in self._jobs:
-                self._jobs.remove(job)
-            else:
-                job = None
-        if job:
+            waiting = self._jobs.pop(run, None)
+        if waiting:
             finish(run, SessionFinished("stopped", "stopped before it began", 0.0))
 
-    def _add(self, job: Callable[[Models], None]) -> None:
+    def close(self) -> None:
+        """Stop every run and end the thread. A load under way is waited for."""
         with self._change:
-            self._jobs.append(job)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="draftscope-worker", daemon=True)
-                self._thread.start()
+            self._closed = True
+            runs = [key for key in (*self._jobs, self._current) if isinstance(key, Run)]
             self._change.notify()
+        for run in runs:
+            self.stop(run)
+        if self._thread is not None:
+            self._thread.join()
+
+    def _add(self, key: object, job: Job) -> None:
+        if self._closed:
+            raise EngineError("The program is closing.", "Start it again.")
+        self._jobs[key] = job
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="draftscope-worker", daemon=True)
+            self._thread.start()
+        self._change.notify()
 
     def _work(self) -> None:
-        models = Models()
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: self._jobs)
-                job = self._jobs.popleft()
-            try:
-                job(models)
-            except Exception:
-                log.exception("The worker goes on after a job that failed")
+        with closing(Models()) as models:
+            while job := self._next():
+                try:
+                    job(models)
+                except Exception:
+                    log.exception("The worker goes on after a job that failed")
+
+    def _next(self) -> Job | None:
+        """Wait for a job; None once the worker is closed."""
+        with self._change:
+            self._current = None
+            self._change.wait_for(lambda: self._jobs or self._closed)
+            if self._closed:
+                return None
+            self._current = next(iter(self._jobs))
+            return self._jobs.pop(self._current)
 
 
 def execute(run: Run, models: Models) -> None:
     """Run a session to its end, whatever the end is; the sink always gets a SessionFinished."""
-    begun = time.perf_counter()
+    begun = None
     try:
-        if run.cancelled.is_set():
-            raise loop.Cancelled
-        pair = models.pair(run.started.target, run.started.drafter, run.note)
+        run.check()
+        run.progress = "Starting"
+        pair = models.pair(run.started.target, run.started.drafter, run.loading)
         begun = time.perf_counter()
         status, reason = "finished", generate(run, pair)
-    except loop.Cancelled:
-        status, reason = "stopped", "stopped by hand"
-    except EngineError as error:
-        status, reason = "failed", str(error)
     except Exception as error:
-        log.exception("Session failed")
-        status, reason = "failed", f"Unexpected {type(error).__name__}: {error}"
-    finish(run, SessionFinished(status, reason, 1e3 * (time.perf_counter() - begun)))
+        # What a stop broke off (a download, say) may come back as another error than Cancelled.
+        by_hand = run.cancelled.is_set()
+        status, reason = ("stopped", "stopped by hand") if by_hand else ("failed", told(error))
+    ms = 0.0 if begun is None else 1e3 * (time.perf_counter() - begun)
+    finish(run, SessionFinished(status, reason, ms))
+
+
+def told(error: Exception) -> str:
+    """An error for whoever waits. One nobody foresaw is also logged with its trace."""
+    if isinstance(error, EngineError):
+        return str(error)
+    log.error("Unexpected error", exc_info=error)
+    return f"Unexpected {type(error).__name__}: {error}"
 
 
 def finish(run: Run, event: SessionFinished) -> None:
     try:
         run.sink.event(event)
     finally:
-        run.note("")
+        run.progress = ""
         run.done.set()
 
 
 def generate(run: Run, pair: Pair) -> str:
-    """Read the prompt, yield the rounds to the sink; returns the reason the text ended."""
+    """Read the prompt, give the rounds to the sink; returns the reason the text ended."""
     started, target = run.started, pair.target
-    run.sink.tokenizer(target.fingerprint, lambda: target.text.pieces(range(target.vocab)))
     prompt = prompt_tokens(run, pair)
-    run.note("Reading the prompt")
+    check_bias(started, target.vocab)
+    run.sink.tokenizer(target.fingerprint, lambda: target.text.pieces(range(target.vocab)))
+    run.progress = "Reading the prompt"
     begun = time.perf_counter()
     pair.scorer.prefill(prompt)
+    run.check()
     pair.drafter.start(prompt)
     ms = 1e3 * (time.perf_counter() - begun)
     special = tuple(sorted(target.text.special_ids))
@@ -162,7 +202,7 @@ def generate(run: Run, pair: Pair) -> str:
     rule = rules.get(started.rule, **started.params)
     plan = loop.Plan(prompt, rule, started.sampling, started.seed, started.k, started.max_tokens)
     generation = loop.Generation(plan, pair.drafter, pair.scorer, ending.reached, run.cancelled.is_set)
-    run.note("Generating")
+    run.progress = "Generating"
     for done in generation:
         run.sink.event(done)
     return ending.reason(generation.output) or f"{started.max_tokens} tokens"
@@ -171,7 +211,8 @@ def generate(run: Run, pair: Pair) -> str:
 def prompt_tokens(run: Run, pair: Pair) -> tuple[int, ...]:
     """The prompt's tokens, checked against what the target can hold.
 
-    Raises ModelError for a re-run whose tokens belong to another tokenizer, BadSetting for an empty prompt.
+    Raises ModelError for a re-run whose tokens belong to another tokenizer, BadSetting for a prompt that is
+    empty or too long.
     """
     started, target = run.started, pair.target
     if run.prompt is not None and run.tokenizer != target.fingerprint:
@@ -182,9 +223,19 @@ def prompt_tokens(run: Run, pair: Pair) -> tuple[int, ...]:
     prompt = target.text.encode(started.prompt, started.raw) if run.prompt is None else run.prompt
     room = target.context_length
     if room is not None and len(prompt) + started.max_tokens > room:
-        raise ModelError(
+        raise BadSetting(
             f"The prompt has {len(prompt)} tokens, and with {started.max_tokens} more it passes the "
             f"{room} that {started.target} holds.",
             "Shorten the prompt or ask for fewer tokens.",
         )
     return prompt
+
+
+def check_bias(started: SessionStarted, vocab: int) -> None:
+    """Raise BadSetting for a bias on a token that the target does not have: it would change nothing."""
+    for token, _ in started.sampling.logit_bias:
+        if token >= vocab:
+            raise BadSetting(
+                f"logit_bias names token {token}, and {started.target} has {vocab}.",
+                f"Give token ids from 0 to {vocab - 1}.",
+            )

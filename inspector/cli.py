@@ -6,9 +6,12 @@ status 2 and one sentence on stderr.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -16,14 +19,21 @@ from engine import rules, session
 from engine.core import stats
 from engine.core.types import ORDERS, SAMPLING_LIMITS, Sampling
 from engine.errors import BadSetting, EngineError
-from inspector import report
+from inspector import live, report
 from inspector.controller import Controller
 from storage import Store
 
 DEFAULTS = session.Request(prompt="")
 
+EXIT_HELP = (
+    "Exit status: 0 done, 1 a session failed, 2 wrong input, 130 stopped by Ctrl-C (what a session had "
+    "finished is kept)."
+)
+#: The exit status for how a session ended.
+EXITS = {"finished": 0, "stopped": 130}
 
-@click.group(invoke_without_command=True)
+
+@click.group(invoke_without_command=True, epilog=EXIT_HELP)
 @click.option("--db", type=click.Path(path_type=Path), help="Database file. Default: in your data folder.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve the screen on.")
 @click.option("--port", type=int, help="Port to serve the screen on. Default: the first free one from 7860.")
@@ -34,8 +44,7 @@ def cli(context: click.Context, db: Path | None, host: str, port: int | None, in
     if context.invoked_subcommand:
         context.obj = db
         return
-    with Store.open(db) as store:
-        controller = Controller(store)
+    with Store.open(db) as store, closing(Controller(store)) as controller:
         controller.warm()
         click.echo("Opening the inspector (the first start takes some seconds)", err=True)
         from inspector import ui
@@ -87,18 +96,26 @@ def sampling_options(command: Callable) -> Callable:
 @click.pass_obj
 def run(
     group_db: Path | None, db: Path | None, as_json: bool, logit_bias: tuple[str, ...], **options: object
-) -> None:
+) -> int:
     """Generate once, store the session, and say what was accepted."""
     started = session.plan(request_of(options, logit_bias))
-    with Store.open(db or group_db) as store:
-        controller = Controller(store)
-        session_id = report.follow(controller, started, to_stderr=as_json)
+    with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
+        session_id = live.follow(controller, started, to_stderr=as_json)
         body = report.session_object(controller, session_id)
         if as_json:
             report.emit(body)
         else:
             click.echo(f"\nsession {session_id}: {body['status']} ({body['reason']})")
             click.echo(stats.acceptance_line(body["rule"], store.session(session_id).counters))
+        return exit_status([body])
+
+
+def exit_status(ends: list[dict]) -> int:
+    """The exit status for sessions or lanes by how they ended; names what failed on stderr."""
+    for end in ends:
+        if end["status"] not in EXITS:
+            click.echo(f"Error: session {end['session']} {end['status']}: {end['reason']}", err=True)
+    return max(EXITS.get(end["status"], 1) for end in ends)
 
 
 def request_of(options: dict, logit_bias: tuple[str, ...]) -> session.Request:
@@ -135,21 +152,21 @@ def token_id(text: str) -> int:
 @click.pass_obj
 def replay(
     group_db: Path | None, db: Path | None, as_json: bool, session_id: int, rule_list: str, mode: str
-) -> None:
+) -> int:
     """Replay a session under other rules at its own seed.
 
     rerun: the models again, each rule on its own path, stored as child sessions. rejudge: no model, the
     stored drafts and coins judged again until the rule leaves the stored path.
     """
     wanted = [rule.strip() for rule in rule_list.split(",") if rule.strip()]
-    with Store.open(db or group_db) as store:
-        controller = Controller(store)
+    with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
         if mode == "rejudge":
             lanes = controller.rejudge(session_id, wanted)
         else:
-            lanes = controller.lanes(session_id, report.rerun(controller, session_id, wanted))
+            lanes = controller.lanes(session_id, live.rerun(controller, session_id, wanted))
         body = {"session": session_id, "mode": mode, "lanes": lanes}
         report.emit(body) if as_json else click.echo(report.lanes_text(body))
+        return 0 if mode == "rejudge" else exit_status(lanes)
 
 
 @cli.command()
@@ -173,18 +190,24 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool) -> None:
     report.emit(body) if as_json else click.echo(report.doctor_text(body))
 
 
-def main() -> None:
-    """Run the command line; wrong input ends with status 2 and one sentence."""
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit; wrong input ends with status 2 and one sentence."""
     try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help(), err=True)
-        sys.exit(2)
-    except click.ClickException as error:
-        click.echo(f"Error: {error.format_message()}", err=True)
-        sys.exit(2)
-    except EngineError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
+        sys.exit(cli.main(args, prog_name="app.py", standalone_mode=False) or 0)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "app.py"
+        fail(f"{error.format_message()} See `{command} --help`.")
+    except (click.ClickException, EngineError) as error:
+        fail(str(error))
     except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
         sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; what is still buffered must not fail once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def fail(sentence: str) -> NoReturn:
+    click.echo(f"Error: {' '.join(sentence.split())}", err=True)
+    sys.exit(2)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import sys
 from pathlib import Path
 
 import click
 
 from engine import rules
 from engine.core import rows, stats
-from engine.core.events import Event, PromptRead, Round, SessionStarted
+from engine.core.events import Round
 from engine.core.types import Row
-from engine.errors import BadSetting, ModelError
-from engine.worker import Run
+from engine.errors import BadSetting
 from inspector import view_model
 from inspector.controller import Controller, closed_forms
 from storage import Store, default_path
@@ -27,97 +25,6 @@ def emit(body: dict) -> None:
     click.echo(json.dumps(body, ensure_ascii=False, allow_nan=False, indent=1))
 
 
-class Live:
-    """Writes text as it arrives, each character once it is whole, and the state of affairs to stderr."""
-
-    def __init__(self, controller: Controller, to_stderr: bool) -> None:
-        self.controller = controller
-        self.to_stderr = to_stderr
-        self.prompt: PromptRead | None = None
-        self.pending = b""
-        self.status = ""
-
-    def hear(self, event: Event) -> None:
-        if isinstance(event, PromptRead):
-            self.prompt = event
-            self.say("")
-        elif isinstance(event, Round):
-            self.write([token for token in event.emitted if token not in self.prompt.special])
-
-    def write(self, tokens: list[int]) -> None:
-        pieces = self.controller.store.pieces(self.prompt.tokenizer, tokens)
-        self.pending += b"".join(pieces.get(token, b"") for token in tokens)
-        whole = whole_characters(self.pending)
-        text, self.pending = self.pending[:whole], self.pending[whole:]
-        click.echo(text.decode("utf-8", errors="replace"), nl=False, err=self.to_stderr)
-
-    def say(self, status: str) -> None:
-        """Replace the progress line."""
-        if status != self.status and sys.stderr.isatty():
-            click.echo("\r\x1b[K" + status, nl=False, err=True)
-        elif status != self.status and status:
-            click.echo(status, err=True)
-        self.status = status
-
-    def wait(self, run: Run) -> None:
-        """Until the run has ended; Ctrl-C stops it and keeps what it has."""
-        try:
-            while not run.done.wait(0.1):
-                self.say("" if self.prompt else run.progress)
-        except KeyboardInterrupt:
-            self.controller.worker.stop(run)
-            run.done.wait()
-        click.echo("", err=self.to_stderr)
-
-
-def whole_characters(data: bytes) -> int:
-    """How many leading bytes end on a character's boundary; a tail that can never be one counts too."""
-    for back in range(1, min(3, len(data)) + 1):
-        byte = data[-back]
-        if byte >= 0xC0:
-            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return len(data) - back if back < needed else len(data)
-        if byte < 0x80:
-            break
-    return len(data)
-
-
-def follow(controller: Controller, started: SessionStarted, to_stderr: bool) -> int:
-    """Run a session to its end, showing it; its id. Raises ModelError when it failed.
-
-    A session that failed before it read its prompt leaves nothing behind.
-    """
-    live = Live(controller, to_stderr)
-    if started.reason:
-        click.echo(f"{started.asked} runs as {started.rule}: {started.reason}", err=True)
-    session_id, run = controller.submit(started, listen=live.hear)
-    live.wait(run)
-    info = controller.store.session(session_id)
-    if info.status == "failed" and live.prompt is None:
-        controller.store.delete(session_id)
-    if info.status == "failed":
-        raise ModelError(info.reason)
-    return session_id
-
-
-def rerun(controller: Controller, session_id: int, rule_ids: list[str]) -> list[int]:
-    """Run the lanes of a comparison to their ends; their ids. Raises ModelError when one failed."""
-    children = controller.rerun(session_id, rule_ids)
-    for n, child in enumerate(children, 1):
-        run = controller.run_of(child)
-        click.echo(f"{n}/{len(children)} {run.started.rule}: session {child}", err=True)
-        try:
-            run.done.wait()
-        except KeyboardInterrupt:
-            for other in children:
-                controller.stop(other)
-            raise
-        info = controller.store.session(child)
-        if info.status == "failed":
-            raise ModelError(info.reason)
-    return children
-
-
 def session_object(controller: Controller, session_id: int) -> dict:
     """What `run --json` prints."""
     info = controller.store.session(session_id)
@@ -125,15 +32,15 @@ def session_object(controller: Controller, session_id: int) -> dict:
     started = events[0]
     return {
         "session": session_id,
-        "text": controller.text(session_id) if info.rounds else "",
-        "tokens": [token for e in events if isinstance(e, Round) for token in e.emitted],
+        "text": controller.text(session_id),
+        "tokens": [token for event in events if isinstance(event, Round) for token in event.emitted],
         "rule": info.rule,
         "asked": info.asked,
         "rule_reason": started.reason,
         "status": info.status,
         "reason": info.reason,
         "counters": info.counters.to_dict(),
-        **closed_forms(info),
+        **closed_forms(info.counters),
         "timings": stats.timings(events),
     }
 
@@ -183,54 +90,60 @@ def round_object(done: Round, text: TokenText) -> dict:
 
 
 def draft_object(done: Round, i: int, text: TokenText) -> dict:
-    block, verdict, measure = done.block, done.verdict, done.measures[i]
-    check = verdict.checks[i] if i < len(verdict.checks) else None
-    x, own = block.tokens[i], done.own[i]
-    return {
-        "position": block.start + i,
-        "attempt": block.attempts[i],
-        "fate": done.fate(i),
-        "x": x,
-        "text": text(x),
-        "q": view_model.known(block.q[i], x),
-        "p": view_model.known(block.p[i], x),
-        "u": check.u if check else None,
-        "accept_prob": check.accept_prob if check else None,
-        "own_draw": own,
-        "own_text": text(own),
-        "rescued": done.fate(i) == "accepted" and own != x,
-        "tv": 1.0 - measure.overlap,
-        "overlap": measure.overlap,
-        "entropy_p": measure.entropy_p,
-        "entropy_q": measure.entropy_q,
-        "top_p": top_rows(block.p[i], text),
-        "top_q": top_rows(block.q[i], text),
+    """Draft i: the rule's test and its coin; where it was rejected, also the residual's draw."""
+    x, fate, checks = done.block.tokens[i], done.fate(i), done.verdict.checks
+    return position_object(done, i, x, fate, text) | {
+        "u": checks[i].u if i < len(checks) else None,
+        "accept_prob": checks[i].accept_prob if i < len(checks) else None,
+        "rescued": fate == "accepted" and done.own[i] != x,
+        **residual_object(done if fate == "rejected" else None, text),
     }
 
 
 def next_object(done: Round, text: TokenText) -> dict:
-    block, verdict, i = done.block, done.verdict, done.verdict.n_accepted
-    token = verdict.next_token
-    purpose = "residual" if verdict.residual is not None else "target"
-    coin = next((c for c in done.coins if c.at == block.at(purpose, i) and c.outcome == token), None)
+    """The corrected or bonus token; its u is the coin of the draw that chose it."""
+    i, token = done.verdict.n_accepted, done.verdict.next_token
+    purpose = "target" if done.verdict.residual is None else "residual"
+    at = done.block.at(purpose, i)
+    coin = next((coin for coin in done.coins if coin.at == at and coin.outcome == token), None)
+    return position_object(done, i, token, done.verdict.next_source, text) | {
+        "u": coin.u if coin else None,
+        "accept_prob": None,
+        "rescued": False,
+        **residual_object(done, text),
+    }
+
+
+def position_object(done: Round, i: int, token: int, fate: str, text: TokenText) -> dict:
+    """What a position of the block has whatever became of it; no q, so no TV, behind a whole block."""
+    p, q = done.block.p[i], done.block.q[i] if i < done.block.k else None
+    measure = None if q is None else done.measures[i]
     return {
-        "position": block.start + i,
-        "attempt": block.attempts[i],
-        "fate": verdict.next_source,
+        "position": done.block.start + i,
+        "attempt": done.block.attempts[i],
+        "fate": fate,
         "x": token,
         "text": text(token),
-        "q": view_model.known(block.q[i], token) if i < block.k else None,
-        "p": view_model.known(block.p[i], token),
-        "u": coin.u if coin else None,
-        "drawn_from": purpose,
+        "q": None if q is None else view_model.known(q, token),
+        "p": view_model.known(p, token),
         "own_draw": done.own[i],
         "own_text": text(done.own[i]),
-        "residual_mass": verdict.mass,
-        "residual_draw": token if verdict.residual is not None else None,
-        "degenerate": verdict.degenerate,
-        "top_residual": top_rows(verdict.residual, text) if verdict.residual is not None else None,
-        "entropy_p": done.entropy_bonus if i == block.k else done.measures[i].entropy_p,
-        "top_p": top_rows(block.p[i], text),
+        "tv": None if measure is None else max(0.0, 1.0 - measure.overlap),
+        "entropy_p": done.entropy_bonus if measure is None else measure.entropy_p,
+        "entropy_q": None if measure is None else measure.entropy_q,
+        "top_p": top_rows(p, text),
+        "top_q": None if q is None else top_rows(q, text),
+    }
+
+
+def residual_object(done: Round | None, text: TokenText) -> dict:
+    """The residual of the position that was rejected: mass, draw and top; None where there is none."""
+    verdict = done.verdict if done and done.verdict.residual is not None else None
+    return {
+        "residual_mass": verdict.mass if verdict else None,
+        "residual_draw": verdict.next_token if verdict else None,
+        "degenerate": verdict.degenerate if verdict else False,
+        "top_residual": top_rows(verdict.residual, text) if verdict else None,
     }
 
 
@@ -276,15 +189,22 @@ def lanes_text(body: dict) -> str:
         rate, passes = lane["counters"]["per_position_acceptance"], lane["counters"]["tokens_per_target_pass"]
         line = f"  {lane['rule']:<26} accepts {shown(rate)}  tokens/pass {shown(passes)}  parts {parts}"
         if "reproduced" in lane:
-            line += "  reproduced" if lane["reproduced"] else f"  NOT reproduced ({lane['difference']})"
+            line += f"  {repeated(lane)}"
         if lane["mode"] == "rejudge":
             line += "" if lane["exact"] else f"  approximate (rows lack up to {lane['missing_mass']:.2%})"
-        if lane["status"] not in ("finished",):
+        if lane["status"] != "finished":
             line += f"  {lane['status']}: {lane['reason']}"
         lines.append(line)
     for lane in body["lanes"]:
         lines += ["", f"{lane['rule']} (session {lane['session']})", lane["text"]]
     return "\n".join(lines)
+
+
+def repeated(lane: dict) -> str:
+    """How a lane under the session's own rule compares with the session."""
+    if lane["reproduced"] is None:
+        return "the same as far as it goes"
+    return "reproduced" if lane["reproduced"] else f"NOT reproduced ({lane['difference']})"
 
 
 def show_text(body: dict) -> str:
@@ -306,9 +226,9 @@ def position_line(at: dict) -> str:
     line = f"  {at['position']:>4} {at['fate']:<9} {at['text']!r:<18} p {shown(at['p'])} q {shown(at['q'])}"
     if at["u"] is not None:
         line += f" u {shown(at['u'])}"
-    if at.get("accept_prob") is not None:
+    if at["accept_prob"] is not None:
         line += f" against {shown(at['accept_prob'])}"
-    if at.get("residual_mass") is not None:
+    if at["residual_mass"] is not None:
         line += f" residual mass {shown(at['residual_mass'])}"
     return line + f"  target's own {at['own_text']!r}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,37 +11,19 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from tqdm import tqdm
 
 from engine.errors import ModelError
+from engine.model_name import checked, folder_of
 
 #: Told what is going on, and how far it is in [0, 1], or None when that is not known. During a download
 #: it is called from the downloading threads.
 Progress = Callable[[str, float | None], None]
 
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 FILES = ["*.json", "model*.safetensors", "tokenizer.model", "*.tiktoken", "*.txt", "*.jsonl", "*.jinja"]
 
 
 def locate(name: str, progress: Progress) -> Path:
     """The folder of an mlx-lm model. Raises ModelError, naming what is missing, when there is none."""
-    folder = Path(name).expanduser()
-    if name and folder.is_dir():
-        return _checked(folder)
-    if name and folder.exists():
-        raise ModelError(f"{name} is a file.", "Give the folder that holds the model's config.json.")
-    if not HUB_ID.fullmatch(name):
-        raise ModelError(
-            f"There is no folder {name!r}.",
-            "Give `bundled`, an mlx-lm model folder, or a hub id like owner/name.",
-        )
-    return _checked(_snapshot(name, progress))
-
-
-def _checked(folder: Path) -> Path:
-    if not (folder / "config.json").is_file():
-        raise ModelError(
-            f"{folder} has no config.json, so it is no mlx-lm model.",
-            "Give a folder that `mlx_lm.convert` wrote.",
-        )
-    return folder
+    folder = folder_of(name)
+    return folder or checked(_snapshot(name, progress))
 
 
 def _snapshot(name: str, progress: Progress) -> Path:

@@ -20,8 +20,7 @@ from engine.mlx_backend.drafters import ModelDrafter
 from engine.mlx_backend.hub import Progress, locate
 from engine.mlx_backend.scorer import CachedModel, MlxScorer
 from engine.mlx_backend.text import Text
-
-BUNDLED = "bundled"
+from engine.model_name import BUNDLED
 
 
 @dataclass(frozen=True, eq=False)
