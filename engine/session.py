@@ -14,7 +14,6 @@ from engine.model_name import folder_of
 
 MAX_K = 64
 MAX_TOKENS = 100_000
-MAX_BIAS = 1e6
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,6 @@ def plan(request: Request) -> SessionStarted:
     within("k", request.k, 0, MAX_K)
     within("max_tokens", request.max_tokens, 1, MAX_TOKENS)
     PhiloxCoins(request.seed)
-    for token, bias in request.sampling.logit_bias:
-        within(f"logit_bias of token {token}", bias, -MAX_BIAS, MAX_BIAS)
     for text in (request.prompt, *request.stop):
         check_unicode(text)
     if not request.raw and not request.prompt.strip():

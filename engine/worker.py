@@ -201,7 +201,14 @@ def generate(run: Run, pair: Pair) -> str:
     ending = Ending(target.eos_ids, started.stop, target.text.pieces)
     rule = rules.get(started.rule, **started.params)
     plan = loop.Plan(prompt, rule, started.sampling, started.seed, started.k, started.max_tokens)
-    generation = loop.Generation(plan, pair.drafter, pair.scorer, ending.reached, run.cancelled.is_set)
+    generation = loop.Generation(
+        plan,
+        pair.drafter,
+        pair.scorer,
+        ending.reached,
+        run.cancelled.is_set,
+        matrix_rules=tuple(rules.RULES.values()),
+    )
     run.progress = "Generating"
     for done in generation:
         run.sink.event(done)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from engine.core.types import Block, Verdict
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,14 @@ class Ending:
         before = b"".join(pieces[i] for i in recent[:-1])
         text = before + pieces[recent[-1]]
         return text.find(stop, max(0, len(before) - len(stop) + 1)) >= 0
+
+
+def close(block: Block, verdict: Verdict, final: bool) -> tuple[Verdict, tuple[int, ...]]:
+    """The verdict and what it emits; a final block that stands whole emits nothing behind itself."""
+    accepted = block.tokens[: verdict.n_accepted]
+    if final and verdict.n_accepted == block.k:
+        return replace(verdict, next_token=None, next_source="ended"), accepted
+    return verdict, (*accepted, verdict.next_token)
 
 
 def visible_text(text: str, stop: Iterable[str]) -> str:

@@ -109,12 +109,45 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Law:
+    """A rule's exact law at one position: its total variation distance to p, and its mean acceptance."""
+
+    tv: float
+    acceptance: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a rule at its default parameters would have done with a round's block (see Verdict).
+
+    `laws` has an entry for each tested draft: None for a rule that looks ahead, whose law belongs to the
+    block, and for one without a closed form.
+    """
+
+    rule: str
+    n_accepted: int
+    next_token: int | None
+    next_source: str
+    laws: tuple[Law | None, ...] = ()
+
+    def to_list(self) -> list:
+        laws = [None if law is None else [law.tv, law.acceptance] for law in self.laws]
+        return [self.rule, self.n_accepted, self.next_token, self.next_source, laws]
+
+    @classmethod
+    def from_list(cls, body: list) -> Judged:
+        laws = tuple(None if law is None else Law(*law) for law in body[4])
+        return cls(*body[:4], laws)
+
+
+@dataclass(frozen=True)
 class StageTimes:
     """Milliseconds of one round by stage."""
 
     draft: float = 0.0
     target: float = 0.0
     judge: float = 0.0
+    matrix: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -124,7 +157,8 @@ class Round:
     `final` says that accepting the whole block ends the output (its budget, EOS or a stop string), so
     nothing is drawn behind it. `own` is the target's own draw at each position ("target" address), the
     token plain sampling would have emitted there. `raw_p` and `raw_q` are the softmax before truncation
-    and temperature, top part only, for show; empty when the filters cut nothing.
+    and temperature, top part only, for show; empty when the filters cut nothing. `matrix` is what every
+    other rule would have done with this very block.
     """
 
     index: int
@@ -139,6 +173,7 @@ class Round:
     final: bool = False
     raw_p: tuple[Row, ...] = ()  # [k + 1] or []
     raw_q: tuple[Row, ...] = ()  # [k] or []
+    matrix: tuple[Judged, ...] = ()
     type = "round"
 
     @property
@@ -178,6 +213,7 @@ class Round:
             "entropy_bonus": self.entropy_bonus,
             "times": asdict(self.times),
             "final": self.final,
+            "matrix": [line.to_list() for line in self.matrix],
         }
 
     @classmethod
@@ -210,6 +246,7 @@ class Round:
             final=body["final"],
             raw_p=row_list("raw_p"),
             raw_q=row_list("raw_q"),
+            matrix=tuple(map(Judged.from_list, body["matrix"])),
         )
 
 

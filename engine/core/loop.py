@@ -11,10 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from engine.core import rows, warp
+from engine.core import ending, matrix, rows, warp
 from engine.core.coins import RecordingCoins
 from engine.core.events import Measure, Round, StageTimes
 from engine.core.types import Address, Block, Coin, Draft, Drafter, Row, Rule, Sampling, Scorer, Verdict
@@ -71,7 +72,8 @@ class Generation:
 
     Both models must have read the prompt (scorer.prefill, drafter.start). `ends` says whether the output
     is complete with its last token. Raises Cancelled once `cancelled` says so, BadRow naming position and
-    model when a row is no distribution, ModelError when a cache cannot follow.
+    model when a row is no distribution, ModelError when a cache cannot follow. Each round carries what
+    `matrix_rules` would have done with its block.
     """
 
     plan: Plan
@@ -81,6 +83,7 @@ class Generation:
     cancelled: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.perf_counter
     output: tuple[int, ...] = ()
+    matrix_rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         self.coins = RecordingCoins(self.plan.seed)
@@ -111,11 +114,15 @@ class Generation:
             for i, row in enumerate(block.p)
         )
         final = self.final(block)
-        verdict, emitted = close(block, self.plan.rule.judge(block, self.coins), final)
+        verdict, emitted = ending.close(block, self.plan.rule.judge(block, self.coins), final)
         self.remember(block)
         self.scorer.rewind(block.k - verdict.n_accepted)
         self.drafter.commit(emitted)
         raw_p, raw_q = self.shown(draft, logits, own)
+        measures = tuple(measure(p, q) for p, q in zip(block.p, block.q, strict=False))
+        t3 = self.clock()
+        n_tested = min(verdict.n_accepted + 1, block.k)
+        lines = matrix.judged(block, self.matrix_rules, self.plan.seed, final, n_tested)
         return Round(
             index=index,
             block=block,
@@ -123,12 +130,13 @@ class Generation:
             emitted=emitted,
             own=own,
             coins=fallen(self.coins.take(), block, verdict),
-            measures=tuple(measure(p, q) for p, q in zip(block.p, block.q, strict=False)),
+            measures=measures,
             entropy_bonus=rows.entropy(block.p[-1]),
-            times=StageTimes(1e3 * (t1 - t0), 1e3 * (t2 - t1), 1e3 * (self.clock() - t2)),
+            times=stage_times(t0, t1, t2, t3, self.clock()),
             final=final,
             raw_p=raw_p,
             raw_q=raw_q,
+            matrix=lines,
         )
 
     @property
@@ -184,20 +192,17 @@ class Generation:
         return tuple(warp.raw(row, keep) for row in logits), draft.raw
 
 
-def close(block: Block, verdict: Verdict, final: bool) -> tuple[Verdict, tuple[int, ...]]:
-    """The verdict and what it emits; a final block that stands whole emits nothing behind itself."""
-    accepted = block.tokens[: verdict.n_accepted]
-    if final and verdict.n_accepted == block.k:
-        return replace(verdict, next_token=None, next_source="ended"), accepted
-    return verdict, (*accepted, verdict.next_token)
-
-
 def fallen(coins: Iterable[Coin], block: Block, verdict: Verdict) -> tuple[Coin, ...]:
     """The coins that belong to the round: none of a draft that was cut off the block, and none of a
     position behind the end of the output."""
     last_draft = block.start + block.k - 1
     last = last_draft if verdict.next_source == "ended" else last_draft + 1
     return tuple(c for c in coins if c.at.position <= (last_draft if c.at.purpose == "draft" else last))
+
+
+def stage_times(*stamps: float) -> StageTimes:
+    """Seconds at the seams between the stages -> milliseconds of each."""
+    return StageTimes(*(1e3 * (after - before) for before, after in pairwise(stamps)))
 
 
 def located(error: BadRow, model: str, position: int) -> BadRow:

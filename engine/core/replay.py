@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from engine.core import loop, stats
+from engine.core import ending, loop, stats
 from engine.core.coins import RecordingCoins
 from engine.core.events import Round, StageTimes
 from engine.core.types import Coin, Rule
@@ -69,7 +69,7 @@ def judge_again(stored: Round, rule: Rule, coins: RecordingCoins) -> Round:
     """The round as the rule would have had it: its drafts and the target's own draws stay, and with them
     their coins. No work was done, so it took no time."""
     block = stored.block
-    verdict, emitted = loop.close(block, rule.judge(block, coins), stored.final)
+    verdict, emitted = ending.close(block, rule.judge(block, coins), stored.final)
     kept = [coin for coin in stored.coins if coin.at.purpose in ("draft", "xtc", "noise")]
     own = own_coins(stored, coins) if type(rule).target_draw is Rule.target_draw else []
     by_address = {coin.at: coin for coin in (*kept, *own, *coins.take())}

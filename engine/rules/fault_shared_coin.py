@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.types import Block, Check, Coins, Rule, Verdict
+from engine.core.types import Block, Check, Coins, PositionLaw, Row, Rule, Verdict
 from engine.rules import laws, tokenwise
 
 
