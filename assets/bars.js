@@ -151,7 +151,7 @@ function nice(largest) {
 }
 
 function axis(log, top) {
-  const ticks = log ? ["0.001 %", "1 %", "100 %"] : ["0", percent(top / 2).replace(".0 ", " "), percent(top).replace(".0 ", " ")];
+  const ticks = log ? ["0.001 %", "1 %", "100 %"] : ["0", percent(top / 2).replace(".0\u00a0", "\u00a0"), percent(top).replace(".0\u00a0", "\u00a0")];
   return el("div", { class: "ds-ticks" }, ticks.map((tick) => el("span", {}, tick)));
 }
 

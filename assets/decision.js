@@ -1,7 +1,7 @@
 // The heart of the screen: why the selected token has its fate. Numbers are the event's own.
 
 import { el, quoted, replace, tokenText } from "./dom.js";
-import { explainDraft, explainNext, formula, headline, thresholdName } from "./explain.js";
+import { drawnByCoin, explainDraft, explainNext, formula, headline, thresholdName } from "./explain.js";
 import { decimal, percent } from "./format.js";
 import { selected } from "./store.js";
 import { dart, sliceTrack } from "./tracks.js";
@@ -21,7 +21,8 @@ export function decisionPanel() {
     render(state) {
       const { session, round } = selected(state);
       const ready = round && session.head;
-      const key = ready ? `${session.id}/${round.i}/${state.cursor.pos}` : "";
+      const rule = ready ? (state.choices?.rules.find((one) => one.id === session.head.rule) ?? null) : null;
+      const key = ready ? `${session.id}/${round.i}/${state.cursor.pos}/${rule?.id}` : "";
       if (key === drawn) return;
       drawn = key;
       place.textContent = ready ? `round ${round.i} · position ${round.start + placeOf(round, state.cursor.pos)}` : "";
@@ -29,7 +30,7 @@ export function decisionPanel() {
         replace(body, el("p", { class: "ds-empty" }, "Select a token to see how it was decided."));
         return;
       }
-      replace(body, bodyOf(session, round, state.cursor.pos));
+      replace(body, bodyOf(session, round, state.cursor.pos), ruleLine(rule));
     },
   };
 }
@@ -53,6 +54,11 @@ function bodyOf(session, round, pos) {
     facts(session, position),
     ...(position.fate === "rejected" && round.next ? replacement(session, round) : []),
   ];
+}
+
+// The rule that decided, in its own letters.
+function ruleLine(rule) {
+  return rule && el("p", { class: "ds-ruleline" }, el("b", {}, rule.title), " ", el("code", {}, rule.formula));
 }
 
 function badge(round, position) {
@@ -106,9 +112,8 @@ function replacement(session, round) {
 
 function drawSection(session, round) {
   const { next } = round;
-  const drawnByCoin = next.draw.u !== null && !(session.head.rule === "argmax" && !next.residual);
   return [
-    drawnByCoin ? sliceTrack(next.draw, next.source) : null,
+    drawnByCoin(next, session.head.rule) ? sliceTrack(next.draw, next.source) : null,
     next.residual ? residualBars(session, next) : null,
     round.accepted === round.k && next.entropy ? bonusFacts(session, next) : null,
   ];

@@ -57,11 +57,11 @@ export const breaksLine = (piece) => typeof piece === "string" && piece.includes
 // A probability in percent, three digits, never blank and never a false 0 or 100.
 export function percent(value) {
   if (value === null || value === undefined) return "not kept";
-  if (value === 0) return "0 %";
-  if (value < 0.0001) return "<0.01 %";
-  if (value === 1) return "100 %";
-  if (value > 0.9999) return ">99.99 %";
-  return `${(value * 100).toFixed(value < 0.1 ? 2 : 1)} %`;
+  if (value === 0) return "0\u00a0%";
+  if (value < 0.0001) return "<0.01\u00a0%";
+  if (value === 1) return "100\u00a0%";
+  if (value > 0.9999) return ">99.99\u00a0%";
+  return `${(value * 100).toFixed(value < 0.1 ? 2 : 1)}\u00a0%`;
 }
 
 // A number in [0, 1], or a ratio, with three significant digits.
@@ -86,4 +86,4 @@ export const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}
 
 // A share with its denominator: "61 of 100 (61 %)".
 export const share = (part, whole) =>
-  whole ? `${part} of ${whole} (${Math.round((100 * part) / whole)} %)` : `${part} of ${whole}`;
+  whole ? `${part} of ${whole} (${Math.round((100 * part) / whole)}\u00a0%)` : `${part} of ${whole}`;

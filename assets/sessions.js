@@ -69,7 +69,7 @@ function item(row, child, current, actions) {
         el("span", { class: "ds-session-rule" }, row.rule),
         row.status === "finished" ? null : el("span", { class: `ds-status is-${row.status}` }, row.status),
       ),
-      child ? null : el("span", { class: "ds-session-title" }, row.title || "(empty prompt)"),
+      child ? null : el("span", { class: "ds-session-title" }, row.title || row.prompt || "(empty prompt)"),
       el("span", { class: "ds-session-facts" }, isLive(row.status) ? "" : [`${row.emitted ?? 0} tokens`, kept].filter(Boolean).join(" · ")),
     ),
   );

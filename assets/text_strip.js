@@ -113,7 +113,8 @@ export function textStrip(store) {
       if (session) for (let i = built.length; i < session.rounds.length; i += 1) append(session.rounds[i], session.pieces);
       setText(empty, emptyText(session));
       empty.hidden = built.length > 0 || !session;
-      welcome.hidden = Boolean(session);
+      welcome.hidden = built.length > 0 || Boolean(session && !isLive(session.status));
+      welcome.lastChild.hidden = Boolean(session);
       if (select(state.cursor)) reveal(state.follow);
     },
   };

@@ -48,20 +48,22 @@ export function miniDart(threshold, u, passed) {
   );
 }
 
-// The draw by inverse CDF: u and the slice of [0, 1) that belongs to the token it hit.
+// The draw by inverse CDF: u and the slice of [0, 1) that belongs to the token it hit. A stored row that was
+// cut to its top no longer says where the slice lies.
 export function sliceTrack(draw, fate) {
-  if (draw.u === null || draw.slice === null) return null;
-  const [low, high] = draw.slice;
+  if (draw.u === null) return null;
+  const [low, high] = draw.slice ?? [draw.u, draw.u];
+  const words = draw.slice ? `its slice: ${decimal(low)} to ${decimal(high)}` : "slice not kept: the stored row is cut";
   return el(
     "div",
-    { class: "ds-dart", role: "img", "aria-label": `coin ${decimal(draw.u)} falls into the slice from ${decimal(low)} to ${decimal(high)}` },
+    { class: "ds-dart", role: "img", "aria-label": `u = ${decimal(draw.u)}, ${words}` },
     label("ds-dart-u", draw.u, `u = ${decimal(draw.u)}`),
     el(
       "div",
       { class: "ds-dart-track is-slice" },
-      el("div", { class: `ds-slice is-${fate}`, style: { left: at(low), width: `max(3px, ${at(high - low)})` } }),
+      draw.slice && el("div", { class: `ds-slice is-${fate}`, style: { left: at(low), width: `max(3px, ${at(high - low)})` } }),
       el("i", { class: `ds-dart-pin is-${fate}`, style: { left: at(draw.u) } }),
     ),
-    scale((low + high) / 2, `its slice: ${decimal(low)} to ${decimal(high)}`),
+    scale((low + high) / 2, words),
   );
 }

@@ -170,9 +170,12 @@ def bars_view(p: Row, q: Row | None, raw_p: Row | None, raw_q: Row | None, wante
     shown = list(dict.fromkeys([*ids[order].tolist(), *wanted]))
     cut = [token for token in cut_tokens(ids, raw_p, raw_q) if token not in shown]
     raws = (raw_p, raw_q) if raw_p is not None or raw_q is not None else ()
-    bars = [[token, *(number(row, token) for row in (p, q, *raws))] for token in (*shown, *cut)]
-    rest = [max(0.0, rest_of(p, shown)), None if q is None else max(0.0, rest_of(q, shown))]
-    return {"bars": bars, "rest": [*map(short, rest), int(np.isin(ids, shown, invert=True).sum())]}
+    tokens = np.array([*shown, *cut], dtype=np.uint32)
+    columns = [tokens.tolist(), *(numbers(row, tokens) for row in (p, q, *raws))]
+    listed = tokens[: len(shown)]
+    rest = [rest_of(p, listed), None if q is None else rest_of(q, listed)]
+    hidden = len(ids) - int(np.isin(listed, ids).sum())
+    return {"bars": [list(bar) for bar in zip(*columns, strict=True)], "rest": [*map(short, rest), hidden]}
 
 
 def cut_tokens(kept: np.ndarray, raw_p: Row | None, raw_q: Row | None) -> list[int]:
@@ -186,18 +189,33 @@ def cut_tokens(kept: np.ndarray, raw_p: Row | None, raw_q: Row | None) -> list[i
     return sorted(best, key=lambda token: (-best[token], token))[:CUT_BARS]
 
 
-def rest_of(row: Row, shown: Sequence[int]) -> float:
-    return row.tail + float(row.probs[~np.isin(row.ids, shown)].sum())
+def rest_of(row: Row, listed: np.ndarray) -> float:
+    """The mass of a row's tokens that are not listed, the stored tail among them."""
+    found, at = places(row, listed)
+    left = len(row.ids) - int(found.sum())
+    return row.tail + (max(0.0, float(row.probs.sum() - row.probs[at[found]].sum())) if left else 0.0)
+
+
+def places(row: Row, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each token whether the row lists it, and where: bool[n], int[n]."""
+    at = np.minimum(np.searchsorted(row.ids, tokens), len(row.ids) - 1)
+    return row.ids[at] == tokens, at
+
+
+def numbers(row: Row | None, tokens: np.ndarray) -> list[float | None]:
+    """The row's probabilities of many tokens, shortened; None as in `known`, or where there is no row."""
+    if row is None:
+        return [None] * len(tokens)
+    found, at = places(row, tokens)
+    absent = 0.0 if row.exact else None
+    values = zip(found.tolist(), row.probs[at].tolist(), strict=True)
+    return [short(prob) if listed else absent for listed, prob in values]
 
 
 def known(row: Row, token: int) -> float | None:
     """The row's probability of a token; None when the token may be in the tail that was cut off."""
     prob = row.prob(token)
     return None if prob == 0 and not row.exact else prob
-
-
-def number(row: Row | None, token: int) -> float | None:
-    return None if row is None else short(known(row, token))
 
 
 def short(value: float | None) -> float | None:

@@ -7,7 +7,7 @@ const one = (position, more = {}) => ({ ...round(0, "a"), ...more, positions: [p
 const say = (position, rule) => words(explainDraft(one(position), 0, rule));
 
 test("the sentence has this token's numbers and the right side of the threshold", () => {
-  assert.match(say(draft("rejected"), "stochastic"), /<10> 20\.0 %, the draft gave it 40\.0 %.*probability 0\.5.*u = 0\.7, not below that: rejected/);
+  assert.match(say(draft("rejected"), "stochastic"), /<10> 20\.0\s%, the draft gave it 40\.0\s%.*probability 0\.5.*u = 0\.7, not below that: rejected/);
   assert.match(say(draft("accepted"), "stochastic"), /u = 0\.3, below that: kept/);
 });
 
@@ -40,7 +40,7 @@ test("the threshold is named for what it is", () => {
   assert.equal(thresholdName(draft("accepted"), "stochastic"), "p/q");
   assert.equal(thresholdName(draft("accepted", 10, { p: 0.9, accept_prob: 1 }), "stochastic"), "min(1, p/q)");
   assert.equal(thresholdName(draft("accepted", 10, { accept_prob: 0.2 }), "one-hot"), "p(x)");
-  assert.equal(thresholdName(draft("accepted", 10, { accept_prob: 0.77 }), "lenient"), "accepts with");
+  assert.equal(thresholdName(draft("accepted", 10, { accept_prob: 0.77 }), "a-rule-of-tomorrow"), "accepts with");
   assert.equal(formula(draft("accepted"), "stochastic"), "p/q = 0.2 / 0.4 = 0.5");
   assert.equal(formula(draft("untested"), "stochastic"), "");
 });
@@ -64,7 +64,24 @@ test("an argmax claims no coin, even when one fell at its address", () => {
   assert.doesNotMatch(words(explainNext(round(0, "ar"), "argmax")), /coin fell/);
   const forced = round(0, "aa");
   forced.next.draw.u = null;
+  forced.next.p = 1;
   assert.match(words(explainNext(forced, "stochastic")), /no coin was needed/);
+});
+
+test("every rule's own words: a forgiven miss, a bar, shared noise, what a refill is drawn from", () => {
+  const forgiven = draft("accepted", 10, { u: 0.8 });
+  assert.match(say(forgiven, "fly"), /not below that: a miss, forgiven/);
+  assert.match(say(draft("rejected"), "lenient"), /Under this rule it is kept with probability 0\.5/);
+  assert.match(say(draft("accepted", 10, { u: null, accept_prob: 1 }), "typical"), /likely enough/);
+  assert.match(say(draft("rejected", 10, { u: null, accept_prob: 0 }), "relaxed"), /not close enough/);
+  assert.match(say(draft("rejected", 10, { u: null, accept_prob: 0, own: { token: 7, u: null, slice: null } }), "gumbel"), /target picked <7>/);
+  const corrected = round(0, "ar");
+  corrected.next.residual = { mass: 0.3, degenerate: false, top: [], rest: [0, 0] };
+  assert.match(words(explainNext(corrected, "one-hot")), /p without the rejected token, of mass Z = 0\.3/);
+  assert.match(words(explainNext(corrected, "a-rule-of-tomorrow")), /the rule's residual/);
+  const noise = round(0, "ar");
+  noise.next.draw.u = null;
+  assert.doesNotMatch(words(explainNext(noise, "gumbel")), /coin|All the mass/);
 });
 
 test("headlines name the token and its fate", () => {

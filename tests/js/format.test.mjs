@@ -45,12 +45,12 @@ test("only text breaks a line", () => {
 });
 
 test("percent is never blank, never a false 0 or 100", () => {
-  assert.equal(percent(0), "0 %");
-  assert.equal(percent(1e-9), "<0.01 %");
-  assert.equal(percent(0.0813), "8.13 %");
-  assert.equal(percent(0.361), "36.1 %");
-  assert.equal(percent(0.99999), ">99.99 %");
-  assert.equal(percent(1), "100 %");
+  assert.equal(percent(0), "0\u00a0%");
+  assert.equal(percent(1e-9), "<0.01\u00a0%");
+  assert.equal(percent(0.0813), "8.13\u00a0%");
+  assert.equal(percent(0.361), "36.1\u00a0%");
+  assert.equal(percent(0.99999), ">99.99\u00a0%");
+  assert.equal(percent(1), "100\u00a0%");
   assert.equal(percent(null), "not kept");
 });
 
@@ -69,6 +69,6 @@ test("times and shares carry their unit and denominator", () => {
   assert.equal(milliseconds(3.21), "3.2 ms");
   assert.equal(milliseconds(41.2), "41 ms");
   assert.equal(milliseconds(12345), "12.3 s");
-  assert.equal(share(61, 100), "61 of 100 (61 %)");
+  assert.equal(share(61, 100), "61 of 100 (61\u00a0%)");
   assert.equal(share(0, 0), "0 of 0");
 });
