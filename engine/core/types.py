@@ -329,7 +329,7 @@ class Rule(ABC):
             raise BadSetting(f"{self.id} has no parameter {unknown[0]!r}.", f"It takes {known}.")
         whole = {param.name for param in self.parameters if isinstance(param.default, int)}
         for name in whole & values.keys():
-            if values[name] != int(values[name]):
+            if not float(values[name]).is_integer():
                 raise BadSetting(f"{self.id}: {name} is {values[name]}.", "Give a whole number.")
         return replace(self, **{k: int(v) if k in whole else float(v) for k, v in values.items()})
 
