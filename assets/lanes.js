@@ -15,12 +15,13 @@ export function lanesView(store, actions) {
   const pick = el("div", { class: "ds-rulepick" });
   const run = button("Re-run under these rules", { class: "ds-button is-primary" });
   const hint = el("span", { class: "ds-hint" });
+  const meaning = el("p", { class: "ds-hint ds-rulemeaning" }, "Point at a rule to read what it does.");
   const chooser = el(
     "section",
     { class: "ds-panel ds-chooser", "aria-label": "Rules to compare" },
     el("header", { class: "ds-head" }, el("h2", {}, "Compare rules"), el("p", { class: "ds-facts" }, "the models run again, same seed, each rule on its own path")),
     pick,
-    el("div", { class: "ds-actions" }, run, hint),
+    el("div", { class: "ds-actions" }, run, hint, meaning),
   );
   const metrics = el("section", { class: "ds-panel ds-metrics", "aria-label": "Lanes in numbers" });
   const staff = el("section", { class: "ds-panel ds-staff", "aria-label": "Lanes" });
@@ -37,7 +38,7 @@ export function lanesView(store, actions) {
     const greedy = head.sampling.temperature === 0 || head.sampling.top_k === 1;
     const rules = state.choices.rules.filter((rule) => greedy || !rule.greedy_only);
     picked = new Set(rules.map((rule) => rule.id).filter((id) => id === head.rule || FIRST.includes(id)));
-    replace(pick, rules.map((rule) => ruleChoice(rule, picked, tell)));
+    replace(pick, ruleGroups(rules, picked, tell, (rule) => setText(meaning, `${rule.title}. ${rule.meaning}`)));
     tell();
   }
 
@@ -76,20 +77,32 @@ export function lanesView(store, actions) {
   };
 }
 
-function ruleChoice(rule, picked, changed) {
+const GROUPS = { lossless: "Lossless", biased: "Biased", faulty: "Faulty, to be seen failing" };
+
+const kindOf = (rule) => (rule.lossless ? "lossless" : rule.faulty ? "faulty" : "biased");
+
+// Three short rows of boxes; what a rule does is said below while it is pointed at.
+function ruleGroups(rules, picked, changed, explain) {
+  return Object.entries(GROUPS).map(([kind, title]) =>
+    el(
+      "fieldset",
+      { class: "ds-rulegroup" },
+      el("legend", {}, title),
+      rules.filter((rule) => kindOf(rule) === kind).map((rule) => ruleBox(rule, picked, changed, explain)),
+    ),
+  );
+}
+
+function ruleBox(rule, picked, changed, explain) {
   const box = el("input", { type: "checkbox", value: rule.id, checked: picked.has(rule.id) });
   box.addEventListener("change", () => {
     if (box.checked) picked.add(rule.id);
     else picked.delete(rule.id);
     changed();
   });
-  return el("label", { class: "ds-rulechoice", title: rule.formula }, box, el("span", {}, el("b", {}, rule.title), kind(rule), el("small", {}, rule.meaning)));
+  const say = () => explain(rule);
+  return el("label", { class: "ds-rulechoice", title: rule.meaning, onpointerenter: say, onfocusin: say }, box, rule.title.replace(/^Fault: /, ""));
 }
-
-const kind = (rule) => {
-  const word = rule.lossless ? "lossless" : rule.faulty ? "faulty" : "biased";
-  return el("em", { class: `ds-kind is-${word}` }, word);
-};
 
 function divergenceText(lanes) {
   if (lanes.length < 2) return "choose rules above to add lanes";

@@ -164,5 +164,6 @@ function legend() {
     "ul",
     { class: "ds-legend", "aria-label": "Fates" },
     fates.map((fate) => el("li", {}, el("span", { class: `ds-sample is-${fate}` }, "abc"), fate)),
+    el("li", { title: "accepted although the target's own draw was another token" }, el("span", { class: "ds-gem" }, "◆"), "rescued"),
   );
 }
