@@ -196,7 +196,7 @@ def generate(run: Run, pair: Pair) -> str:
     run.check()
     pair.drafter.start(prompt)
     ms = 1e3 * (time.perf_counter() - begun)
-    special = tuple(sorted(target.text.special_ids))
+    special = tuple(sorted(target.text.special_ids | target.eos_ids))
     run.sink.event(PromptRead(prompt, ms, target.vocab, target.fingerprint, special, pair.versions))
     ending = Ending(target.eos_ids, started.stop, target.text.pieces)
     rule = rules.get(started.rule, **started.params)

@@ -201,16 +201,14 @@ class Controller:
     def rejudge(self, session_id: int, rule_ids: list[str]) -> list[dict]:
         """The stored blocks under other rules, same drafts, same coins; no model runs."""
         started, prompt = self.beginning(session_id)
-        baseline = self.all_rounds(session_id)
-        chosen = [session.chosen(*own_params(started, rule), started.sampling) for rule in distinct(rule_ids)]
+        baseline, ran = self.all_rounds(session_id), rules.get(started.rule, **started.params)
         lanes = []
-        for asked, rule, _ in chosen:
-            judged = replay.rejudge(baseline, rule, started.seed)
+        for rule_id in distinct(rule_ids):
+            asked, rule, _ = session.chosen(*own_params(started, rule_id), started.sampling)
+            judged = replay.rejudge(baseline, rule, started.seed, ran)
             lane = {"rule": rule.id, "asked": asked.id, "mode": "rejudge", "session": session_id}
             lane |= self._judged(started, prompt, baseline, judged)
-            if (rule.id, rule.params) == (started.rule, started.params):
-                lane |= confirmation(baseline, judged)
-            lanes.append(lane)
+            lanes.append(lane | (confirmation(baseline, judged) if rule == ran else {}))
         return lanes
 
     def _judged(
@@ -283,15 +281,11 @@ def repetition(parent: SessionInfo, baseline: list[Round], child: SessionInfo, r
 
 
 def confirmation(baseline: list[Round], judged: replay.Rejudged) -> dict:
-    """Whether the stored rows and coins lead the session's own rule to the tests and tokens stored; None
-    where rows that had been cut led it elsewhere."""
-    pairs = zip(baseline, judged.rounds, strict=False)
-    unlike = [a.index for a, b in pairs if (a.verdict.checks, a.emitted) != (b.verdict.checks, b.emitted)]
-    difference = f"round {unlike[0]}: tests or output differ" if unlike else judged.why
-    return {
-        "reproduced": not difference if judged.exact or not difference else None,
-        "difference": difference,
-    }
+    """Whether the stored rows and the seed lead the session's own rule to the coins, tests and tokens that
+    are stored; None where rows that had been cut led it elsewhere."""
+    difference = replay.difference(baseline, judged.rounds)
+    reproduced = not difference if judged.exact or not difference else None
+    return {"reproduced": reproduced, "difference": difference}
 
 
 def line_view(info: SessionInfo) -> dict:

@@ -327,7 +327,13 @@ def replace_stop(controller: Controller, session_id: int) -> int:
 
 # Replays
 
-EVERY_DRAFTER = ["self:3bit", "self:8bit", "lookup", "none", "model:"]
+#: Every rule with one drafter, and the most used ones with every kind of drafter.
+REPEATED = [(rule.id, "self:3bit") for rule in rules.RULES.values() if not rule.greedy_only]
+REPEATED += [
+    (rule, drafter)
+    for rule in ("stochastic", "sampler-match", "one-hot", "block")
+    for drafter in ("lookup", "none", "model:")
+]
 
 
 def spelled(drafter: str, tiny_draft: str) -> str:
@@ -341,8 +347,7 @@ def rerun(controller: Controller, session_id: int, *rule_ids: str) -> list[dict]
     return controller.lanes(session_id, children)
 
 
-@pytest.mark.parametrize("drafter", EVERY_DRAFTER)
-@pytest.mark.parametrize("rule", [rule.id for rule in rules.RULES.values() if not rule.greedy_only])
+@pytest.mark.parametrize(("rule", "drafter"), REPEATED)
 def test_a_rerun_under_the_own_rule_repeats_every_coin(controller, tiny_folder, tiny_draft, rule, drafter):
     request = asked(
         tiny_folder, drafter=spelled(drafter, tiny_draft), rule=rule, sampling=SHORT_ROWS, max_tokens=10
