@@ -163,8 +163,7 @@ class Controller:
         while tokens and tokens[-1] in prompt.special:
             tokens = tokens[:-1]
         pieces = self.store.pieces(prompt.tokenizer, tokens)
-        text = b"".join(pieces.get(token, b"") for token in tokens).decode("utf-8", errors="replace")
-        return visible_text(text, stop)
+        return visible_text(b"".join(pieces.get(token, b"") for token in tokens), stop)
 
     def all_rounds(self, session_id: int) -> list[Round]:
         return self.store.rounds(session_id, 0, self.store.session(session_id).rounds)

@@ -191,7 +191,9 @@ def lanes_text(body: dict) -> str:
         if "reproduced" in lane:
             line += f"  {repeated(lane)}"
         if lane["mode"] == "rejudge":
-            line += "" if lane["exact"] else f"  approximate (rows lack up to {lane['missing_mass']:.2%})"
+            line += (
+                "" if lane["exact"] else f"  approximate (rows lack up to {percent(lane['missing_mass'])})"
+            )
         if lane["status"] != "finished":
             line += f"  {lane['status']}: {lane['reason']}"
         lines.append(line)
@@ -231,6 +233,10 @@ def position_line(at: dict) -> str:
     if at["residual_mass"] is not None:
         line += f" residual mass {shown(at['residual_mass'])}"
     return line + f"  target's own {at['own_text']!r}"
+
+
+def percent(share: float) -> str:
+    return "<0.01%" if 0 < share < 1e-4 else f"{share:.2%}"
 
 
 def shown(value: float | None) -> str:

@@ -47,7 +47,10 @@ def close(block: Block, verdict: Verdict, final: bool) -> tuple[Verdict, tuple[i
     return verdict, (*accepted, verdict.next_token)
 
 
-def visible_text(text: str, stop: Iterable[str]) -> str:
-    """A finished text as people read it: without the stop string that ended it and what follows."""
-    cuts = [at for at in (text.find(s) for s in stop if s) if at >= 0]
-    return text[: min(cuts)] if cuts else text
+def visible_text(data: bytes, stop: Iterable[str]) -> str:
+    """A finished text as people read it: without the stop string that ended it and what follows.
+
+    Cut as bytes, as `Ending` reads them, so a replaced half of a character is no stop string's U+FFFD.
+    """
+    cuts = [at for at in (data.find(s.encode()) for s in stop if s) if at >= 0]
+    return data[: min(cuts, default=None)].decode("utf-8", errors="replace")

@@ -40,5 +40,11 @@ def test_without_stop_strings_only_end_of_text_ends():
 
 
 def test_a_finished_text_is_cut_at_the_first_stop_string():
-    assert visible_text("one, two. three", (". ", ",")) == "one"
-    assert visible_text("one", ("", "x")) == "one"
+    assert visible_text(b"one, two. three", (". ", ",")) == "one"
+    assert visible_text(b"one", ("", "x")) == "one"
+    assert visible_text(b"one", ("one",)) == ""
+
+
+def test_half_a_character_is_replaced_and_is_no_stop_string():
+    assert visible_text(b"a\xc3b", ("\ufffd",)) == "a\ufffdb"
+    assert visible_text("a\ufffdb".encode(), ("\ufffd",)) == "a"
