@@ -47,7 +47,7 @@ def test_no_drafts_are_one_plain_draw_from_the_target(rule):
 @pytest.mark.parametrize("u", [0.0, 0.5, LAST])
 @pytest.mark.parametrize("rule", ALL, ids=ids)
 def test_a_token_the_target_rules_out_is_never_accepted(rule, u):
-    """p(x) = 0, also at u = 0: the comparison is strict. q is what an engine holds after a filter on p alone."""
+    """p(x) = 0, also at u = 0: the comparison is strict."""
     p, q = row(0.0, 1.0, 0.0), row(1.0, 0.0, 0.0)
     verdict = rule.judge(block((0,), (q,), (p, p)), FixedCoins(u))
     assert verdict.n_accepted == 0

@@ -1,4 +1,4 @@
-"""The table of rules: every word filled in, every parameter checked, and what runs when the target is greedy."""
+"""The table of rules: every word filled in, every parameter checked, and what a greedy target runs."""
 
 import re
 from dataclasses import dataclass, replace
