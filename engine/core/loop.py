@@ -166,11 +166,14 @@ class Generation:
         for i in range(k + 1):
             at = Address("xtc", start + i, tries[i])
             try:
-                seen = history + draft.tokens[:i]
-                p.append(warp.effective(logits[i], self.plan.sampling, seen, self.coins, at))
+                p.append(self.effective(logits[i], history + draft.tokens[:i], at))
             except BadRow as error:
                 raise located(error, "Target", start + i) from error
         return Block(start, draft.tokens, draft.rows, tuple(p), tries)
+
+    def effective(self, logits: np.ndarray, seen: tuple[int, ...], at: Address) -> Row:  # logits float32[V]
+        """The target's distribution after the tokens `seen`; `at` is its XTC coin's address."""
+        return warp.effective(logits, self.plan.sampling, seen, self.coins, at)
 
     def final(self, block: Block) -> bool:
         """True when accepting every draft ends the output: by its budget, EOS or a stop string."""
