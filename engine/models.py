@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,15 +35,13 @@ class Models:
         self._target: LoadedModel | None = None
         self._scorer: Scorer | None = None
         self._drafters: OrderedDict[str, Drafter] = OrderedDict()
-        self._mlx: ExitStack | None = None
+        self._used = False
 
     def pair(self, target: str, drafter: str, progress: Progress) -> Pair:
         """Raises ModelError or BadSetting, naming what is missing and where to get it."""
-        from engine.mlx_backend import about, load, thread
+        from engine.mlx_backend import about, load
 
-        if self._mlx is None:
-            self._mlx = ExitStack()
-            self._mlx.enter_context(thread.mlx_thread())
+        self._used = True
         if self._target is None or self._target.name != target:
             self._target, self._scorer = None, None
             self._drafters.clear()
@@ -60,7 +57,9 @@ class Models:
 
     def close(self) -> None:
         """Let go of the models. To be called on the thread that loaded them, as its last act with MLX."""
-        self._target, self._scorer = None, None
-        self._drafters.clear()
-        if self._mlx is not None:
-            self._mlx.close()
+        if self._used:
+            from engine.mlx_backend.thread import mlx_thread
+
+            with mlx_thread():
+                self._target, self._scorer = None, None
+                self._drafters.clear()

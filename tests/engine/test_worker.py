@@ -172,6 +172,18 @@ def test_a_run_says_prompt_then_rounds_then_its_end(working):
     assert run.progress == ""
 
 
+def test_a_run_goes_on_when_the_thread_that_asked_for_it_has_ended(working, models):
+    there, go = held(models)
+    run = run_for(Ear())
+    asker = threading.Thread(target=working.submit, args=[run])
+    asker.start()
+    asker.join()
+    assert there.wait(WAIT_S)
+    go.set()
+    assert run.done.wait(WAIT_S)
+    assert run.sink.end.status == "finished"
+
+
 def test_two_runs_go_one_after_the_other_in_the_order_they_came(working):
     order = []
     ears = [Ear(on_event=lambda event, n=n: order.append(n)) for n in range(2)]
@@ -189,6 +201,14 @@ def test_a_stop_ends_the_run_within_one_draft_step(working, models, at):
     finish(working, run)
     assert models.drafter.steps == at
     assert ear.end.status == "stopped"
+
+
+def test_a_stop_while_the_target_reads_the_prompt_spares_the_drafter(working, models, monkeypatch):
+    run = run_for(Ear())
+    monkeypatch.setattr(FlatScorer, "prefill", lambda self, tokens: working.stop(run))
+    finish(working, run)
+    assert run.sink.end.status == "stopped"
+    assert models.drafter.thread is None
 
 
 def test_the_rounds_before_a_stop_are_whole(working, models):
