@@ -88,8 +88,8 @@ def check_unicode(text: str) -> None:
 
 
 def under(started: SessionStarted, rule_id: str, params: dict[str, float] | None = None) -> SessionStarted:
-    """The same session under another rule: all else, the seed included, stays."""
-    return plan(
+    """The same session under another rule: all else, the seed and a branch's beginning included, stays."""
+    again = plan(
         Request(
             prompt=started.prompt,
             raw=started.raw,
@@ -104,3 +104,4 @@ def under(started: SessionStarted, rule_id: str, params: dict[str, float] | None
             stop=started.stop,
         )
     )
+    return replace(again, forced=started.forced, attempts=started.attempts)

@@ -192,9 +192,11 @@ def generate(run: Run, pair: Pair) -> str:
     run.sink.tokenizer(target.fingerprint, lambda: target.text.pieces(range(target.vocab)))
     run.progress = "Reading the prompt"
     begun = time.perf_counter()
-    pair.scorer.prefill(prompt)
+    pair.scorer.prefill(prompt + started.forced)
     run.check()
     pair.drafter.start(prompt)
+    if started.forced:
+        pair.drafter.commit(started.forced)
     ms = 1e3 * (time.perf_counter() - begun)
     special = tuple(sorted(target.text.special_ids | target.eos_ids))
     run.sink.event(PromptRead(prompt, ms, target.vocab, target.fingerprint, special, pair.versions))
@@ -207,7 +209,9 @@ def generate(run: Run, pair: Pair) -> str:
         pair.scorer,
         ending.reached,
         run.cancelled.is_set,
+        output=started.forced,
         matrix_rules=tuple(rules.RULES.values()),
+        drafted=started.attempts,
     )
     run.progress = "Generating"
     for done in generation:

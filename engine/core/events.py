@@ -2,13 +2,14 @@
 
 Events are values: no session id, no wall-clock date. `to_dict` gives plain JSON types; rows go through
 `put_row`, so that a store can keep each row once and write its hash instead. `VERSION` changes when a
-stored event would read differently; `from_dict` refuses a version it does not know.
+stored event would read differently; a new field whose default says what every older event meant does not
+change it. `from_dict` refuses a version it does not know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 
 import numpy as np
 
@@ -44,7 +45,10 @@ class SessionStarted:
     """All that decides a session: with it and the same models, a re-run is the same to the last coin.
 
     `rule` is the rule that really runs; `asked` is what was asked for and `reason` says why they differ
-    (empty when they do not).
+    (empty when they do not). A branch starts with its output given: `forced` holds those tokens, the last
+    of them the one that was chosen by hand; `attempts` says how often positions behind them were drafted
+    before, as (position, count), where the tokens before depend on those drafts. `max_tokens` counts the
+    forced tokens too.
     """
 
     prompt: str
@@ -60,15 +64,21 @@ class SessionStarted:
     k: int
     max_tokens: int
     stop: tuple[str, ...] = ()
+    forced: tuple[int, ...] = ()
+    attempts: tuple[tuple[int, int], ...] = ()
     type = "started"
 
     def to_dict(self, put_row: PutRow = row_to_dict) -> dict:
-        body = asdict(self) | {"sampling": self.sampling.to_dict(), "stop": list(self.stop)}
+        lists = {"stop": list(self.stop), "forced": list(self.forced)}
+        lists["attempts"] = [list(pair) for pair in self.attempts]
+        body = asdict(self) | {"sampling": self.sampling.to_dict()} | lists
         return {"type": self.type, "version": VERSION} | body
 
     @classmethod
     def read(cls, body: dict, get_row: GetRow) -> SessionStarted:
         body = body | {"sampling": Sampling.from_dict(body["sampling"]), "stop": tuple(body["stop"])}
+        body["forced"] = tuple(body.get("forced", ()))
+        body["attempts"] = tuple((int(at), int(n)) for at, n in body.get("attempts", ()))
         return cls(**body)
 
 
@@ -208,7 +218,7 @@ class Round:
             "degenerate": verdict.degenerate,
             "emitted": list(self.emitted),
             "own": list(self.own),
-            "coins": [[c.at.purpose, c.at.position, c.at.attempt, c.u, c.outcome] for c in self.coins],
+            "coins": [[*astuple(c.at), c.u, c.outcome, c.low, c.high] for c in self.coins],
             "measures": [[m.overlap, m.product, m.entropy_p, m.entropy_q] for m in self.measures],
             "entropy_bonus": self.entropy_bonus,
             "times": asdict(self.times),

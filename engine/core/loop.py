@@ -74,6 +74,9 @@ class Generation:
     is complete with its last token. Raises Cancelled once `cancelled` says so, BadRow naming position and
     model when a row is no distribution, ModelError when a cache cannot follow. Each round carries what
     `matrix_rules` would have done with its block.
+
+    A branch begins with `output` given, which both models have read as well; `drafted` says how often
+    positions behind it were drafted before, as (position, count).
     """
 
     plan: Plan
@@ -84,10 +87,11 @@ class Generation:
     clock: Callable[[], float] = time.perf_counter
     output: tuple[int, ...] = ()
     matrix_rules: tuple[Rule, ...] = ()
+    drafted: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         self.coins = RecordingCoins(self.plan.seed)
-        self.attempts: Counter[int] = Counter()
+        self.attempts: Counter[int] = Counter(dict(self.drafted))
 
     def __iter__(self) -> Iterator[Round]:
         index = 0

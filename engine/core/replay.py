@@ -7,14 +7,14 @@ tokens in the same rounds from the same coins, and ends where a run is needed to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from engine.core import ending, loop, stats
+from engine.core import ending, loop, rows, stats
 from engine.core.coins import RecordingCoins
 from engine.core.events import Round, StageTimes
-from engine.core.types import Coin, Rule
+from engine.core.types import Coin, Row, Rule
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,22 @@ class Rejudged:
         return stats.counters(self.rounds)
 
 
-def rejudge(rounds: Iterable[Round], rule: Rule, seed: int, ran: Rule | None = None) -> Rejudged:
+def rejudge(
+    rounds: Iterable[Round],
+    rule: Rule,
+    seed: int,
+    ran: Rule | None = None,
+    drafted: Mapping[int, int] | None = None,
+) -> Rejudged:
     """Judge stored rounds under another rule, same drafts, same coins, until it leaves their path.
 
     `ran` is the rule that drew the drafts; one that draws them in another way has no path in common.
+    `drafted` says how often a branch's positions were drafted before it began.
     """
     if ran is not None and type(rule).draft is not type(ran).draft:
         return _rejudged([], 0.0, f"{rule.id} draws its drafts in another way than {ran.id}")
     coins = RecordingCoins(seed)
-    attempts: Counter[int] = Counter()
+    attempts: Counter[int] = Counter(drafted)
     judged: list[Round] = []
     tail = 0.0
     for stored in rounds:
@@ -80,12 +87,18 @@ def judge_again(stored: Round, rule: Rule, coins: RecordingCoins) -> Round:
 def own_coins(stored: Round, coins: RecordingCoins) -> list[Coin]:
     """The coins of the target's own draws, also of one behind an end that the other rule may not reach."""
     block = stored.block
+    fell = {coin.at: coin for coin in stored.coins}
     at = [block.at("target", i) for i in range(block.k + 1)]
     return [
-        Coin(where, coins.uniform(where), token)
-        for where, row, token in zip(at, block.p, stored.own, strict=True)
+        fell.get(where) or Coin(where, *own_draw(row, coins.uniform(where)))
+        for where, row in zip(at, block.p, strict=True)
         if len(row.ids) > 1
     ]
+
+
+def own_draw(row: Row, u: float) -> tuple[float, int, float, float]:
+    """u, the token it draws from the row, and that token's slice."""
+    return u, *rows.quantile_slice(row, u)
 
 
 def _rejudged(judged: list[Round], tail: float, why: str) -> Rejudged:

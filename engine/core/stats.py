@@ -115,9 +115,9 @@ def timings(events: Iterable[Event]) -> dict:
     prompt_n, prompt_ms, predicted_ms, kind = 0, 0.0, 0.0, ""
     for event in events:
         if isinstance(event, SessionStarted):
-            kind = event.drafter
+            kind, prompt_n = event.drafter, len(event.forced)
         elif isinstance(event, PromptRead):
-            prompt_n, prompt_ms = len(event.tokens), event.ms
+            prompt_n, prompt_ms = prompt_n + len(event.tokens), event.ms
         elif isinstance(event, Round):
             total = total.plus(event)
             predicted_ms += event.times.draft + event.times.target + event.times.judge

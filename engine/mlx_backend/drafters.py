@@ -34,7 +34,7 @@ class ModelDrafter:
         if k == 0:
             return Draft((), ())
         mirrored = sampling.mirrored()
-        owed = self.cached.follow(self.sequence)
+        owed = self.cached.catch_up(self.cached.follow(self.sequence))
         tokens: list[int] = []
         q: list[Row] = []
         raw: list[Row] = []

@@ -21,6 +21,7 @@ from mlx_lm.models.cache import CacheList, make_prompt_cache
 from engine.errors import ModelError
 
 CHUNK = 512  # prompt tokens in one pass
+FEW = 8  # owed tokens that a pass with logits takes along
 
 
 class CachedModel:
@@ -113,6 +114,15 @@ class CachedModel:
         kept = min(common_prefix(self.held, sequence), max(len(sequence) - 1, 0))
         self.rewind(self.offset - kept)
         return tuple(sequence[kept:])
+
+    def catch_up(self, owed: tuple[int, ...]) -> tuple[int, ...]:
+        """Read all but the last of many owed tokens (a branch's beginning), in chunks, without logits; a few
+        are left to the next pass, which is no slower for them."""
+        if len(owed) <= FEW:
+            return owed
+        for start in range(0, len(owed) - 1, CHUNK):
+            self._run(owed[start : min(start + CHUNK, len(owed) - 1)], logits=False)
+        return owed[-1:]
 
     def begin(self, prompt: Sequence[int]) -> None:
         """Read a new prompt, all but its last token; chunks that were read before, as they were, stay."""
