@@ -81,12 +81,13 @@ function table(session, place, marks, { log, n }) {
   };
   const scaled = (p, q) => bar(length(p), q === null ? null : length(q));
   const drafted = rest.q !== null;
-  const line = (className, name, p, q, words, titleText) =>
+  const greedy = place.entropy[0] === 0;
+  const line = (className, name, p, q, words, titleText, before = null) =>
     el(
       "tr",
       { class: className, title: titleText },
       el("th", { scope: "row" }, name, words ? el("span", { class: "ds-mark" }, words) : null),
-      el("td", { class: "ds-bar-cell" }, scaled(p, drafted ? q : null)),
+      el("td", { class: "ds-bar-cell" }, scaled(p, drafted ? q : null), before && beforeBar(length(before))),
       el("td", { class: "ds-number" }, percent(p)),
       drafted ? el("td", { class: "ds-number is-q" }, percent(q)) : null,
     );
@@ -108,8 +109,16 @@ function table(session, place, marks, { log, n }) {
     el(
       "tbody",
       {},
-      shown.map(([token, p, q]) =>
-        line(marks.has(token) ? "is-marked" : null, tokenText(session.pieces[token], 14), p, q, marks.get(token)?.join(", "), `id ${token}`),
+      shown.map(([token, p, q, rawP]) =>
+        line(
+          marks.has(token) ? "is-marked" : null,
+          tokenText(session.pieces[token], 14),
+          p,
+          q,
+          marks.get(token)?.join(", "),
+          `id ${token}${rawP === undefined || rawP === null ? "" : `; target before temperature and filters ${percent(rawP)}`}`,
+          greedy ? rawP : null,
+        ),
       ),
       rest.n > 0 ? line("is-rest", `${rest.n} more`, rest.p, rest.q, "", "the rest of the vocabulary") : null,
       cut.map(([token, , , rawP, rawQ]) => cutLine(session, token, rawP, rawQ, length, drafted)),
@@ -146,6 +155,9 @@ function bar(p, q) {
   );
 }
 
+// Under a one-hot row: the softmax it was taken from.
+const beforeBar = (share) => el("div", { class: "ds-bar is-over" }, el("i", { class: "ds-before", style: { width: width(share) } }));
+
 function nice(largest) {
   return [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8].find((top) => largest <= top) ?? 1;
 }
@@ -156,12 +168,14 @@ function axis(log, top) {
 }
 
 function noteOf(place) {
-  if (place.tv === undefined) return [el("span", {}, "Nothing was drafted here: p alone.")];
-  const { tv, overlap } = place;
   const swatch = (name) => el("i", { class: `ds-swatch ${name}`, "aria-hidden": "true" });
+  const raw = place.bars[0]?.length > 3 ? el("span", {}, swatch("ds-raw"), "before T and filters") : null;
+  if (place.tv === undefined) return [el("span", {}, "Nothing was drafted here: p alone."), raw];
+  const { tv, overlap } = place;
   return [
-    el("span", {}, swatch("ds-shared"), `shared, min(p, q) ${decimal(overlap)}`),
+    el("span", {}, swatch("ds-shared"), `shared ${decimal(overlap)}`),
     el("span", {}, swatch("ds-only-q"), `draft only ${decimal(tv)}`),
     el("span", {}, swatch("ds-only-p"), `target only ${decimal(tv)}`),
+    raw,
   ];
 }

@@ -112,6 +112,7 @@ export function connect(store, source, signal) {
       store.dispatch({ type: "view", name: "inspect" });
       store.dispatch({ type: "focus", s: message.started });
       refresh();
+      show([message.started]);
     }
     (message.updates ?? []).forEach(take);
   };

@@ -63,7 +63,8 @@ function ruleLine(rule) {
 
 function badge(round, position) {
   const fate = position ? position.fate : round.next.source;
-  return el("span", { class: `ds-badge is-${fate}` }, position?.rescued ? "accepted · rescued" : fate);
+  const word = position?.rescued ? "accepted · rescued" : round.k === 0 ? "target step" : fate;
+  return el("span", { class: `ds-badge is-${fate}` }, word);
 }
 
 function formulaLine(position, rule) {

@@ -1,6 +1,7 @@
 // How tokens and numbers are written. Everything returned is plain text for textContent, never markup.
 
-const NAMED = { 9: "⇥", 10: "⏎", 13: "␍", 127: "␡", 0xa0: "⍽" };
+// Only glyphs that common fonts have; every other invisible character is named by its code.
+const GLYPHS = { 9: "⇥", 10: "⏎" };
 const HIDDEN = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/;
 const WIDE_SPACE = /[\u1680\u2000-\u200a\u202f\u205f\u3000]/;
 const COMBINING = /^\p{M}/u;
@@ -8,9 +9,8 @@ const CLIP = 60;
 
 function mark(char) {
   const code = char.codePointAt(0);
-  if (NAMED[code]) return ["control", NAMED[code]];
-  if (code < 32) return ["control", String.fromCodePoint(0x2400 + code)];
-  if ((code >= 0x80 && code < 0xa0) || HIDDEN.test(char) || WIDE_SPACE.test(char)) {
+  if (GLYPHS[code]) return ["control", GLYPHS[code]];
+  if (code < 32 || (code >= 0x7f && code <= 0xa0) || HIDDEN.test(char) || WIDE_SPACE.test(char)) {
     return ["code", `U+${code.toString(16).toUpperCase().padStart(4, "0")}`];
   }
   return char === " " ? ["space", "·"] : ["text", char];
@@ -38,7 +38,7 @@ export function parts(piece, clip = CLIP) {
 // A token as one visible string.
 export const visible = (piece, clip = CLIP) => parts(piece, clip).map((part) => part[1]).join("");
 
-const SPOKEN = { "·": "space", "⏎": "newline", "⇥": "tab", "␍": "carriage return", "⍽": "no-break space" };
+const SPOKEN = { "·": "space", "⏎": "newline", "⇥": "tab" };
 
 // A token for a screen reader: whitespace as words.
 export function spoken(piece) {
@@ -70,9 +70,11 @@ export function decimal(value) {
   if (value === 0) return "0";
   if (Math.abs(value) < 0.001) return value.toExponential(1).replace("e-", " × 10⁻").replace(/\d+$/, superscript);
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en").replaceAll(",", " ");
-  if (value < 1 && value > 0.999) return ">0.999";
-  return String(Number(value.toPrecision(3)));
+  return String(Number(value.toPrecision(digits(value))));
 }
+
+// Three, or as many as it takes not to round up to 1.
+const digits = (value) => (value > 0.9995 && value < 1 ? Math.min(15, Math.ceil(-Math.log10(1 - value))) : 3);
 
 const superscript = (digits) => [...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
 

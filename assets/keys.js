@@ -34,8 +34,9 @@ export function listen(root, run, signal) {
       if (!root.isConnected || root.offsetParent === null) return;
       const path = event.composedPath().filter((node) => node.matches);
       if (path.some((node) => node.matches(TYPING))) return;
-      const onButton = path.some((node) => node.matches("button,a,summary,label"));
-      if (event.key === " " && onButton) return;
+      // Space presses a focused button, but on a token, which is selected already, it plays.
+      const pressable = path.find((node) => node.matches("button,a,summary,label"));
+      if (event.key === " " && pressable && !pressable.matches(".ds-flow .ds-token")) return;
       const command = commandOf(event);
       if (command && run(command) !== false) event.preventDefault();
     },

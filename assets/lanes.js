@@ -85,10 +85,10 @@ const kindOf = (rule) => (rule.lossless ? "lossless" : rule.faulty ? "faulty" : 
 function ruleGroups(rules, picked, changed, explain) {
   return Object.entries(GROUPS).map(([kind, title]) =>
     el(
-      "fieldset",
-      { class: "ds-rulegroup" },
-      el("legend", {}, title),
-      rules.filter((rule) => kindOf(rule) === kind).map((rule) => ruleBox(rule, picked, changed, explain)),
+      "div",
+      { class: "ds-rulegroup", role: "group", "aria-label": title },
+      el("span", {}, title),
+      el("div", {}, rules.filter((rule) => kindOf(rule) === kind).map((rule) => ruleBox(rule, picked, changed, explain))),
     ),
   );
 }

@@ -1,7 +1,7 @@
 // A source that is a running Draftscope: deltas come through the component's value, the rest by calls.
 
-// host: { props, server, trigger, watch } as Gradio hands them to a component.
-export function liveSource({ props, server, trigger, watch }) {
+// props, server and watch are as Gradio hands them to a component; follow(ids) asks for deltas of sessions.
+export function liveSource({ props, server, watch, follow }) {
   const listeners = new Set();
   let last = null;
   const take = () => {
@@ -22,7 +22,7 @@ export function liveSource({ props, server, trigger, watch }) {
       take();
       return () => listeners.delete(listener);
     },
-    follow: (ids) => trigger("follow", { sessions: ids }),
+    follow,
     head: (id) => call("head", { session: id }),
     rounds: (id, lo, hi) => call("rounds", { session: id, lo, hi }),
     sessions: (search) => call("sessions", { search }),

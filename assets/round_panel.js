@@ -56,7 +56,7 @@ function cardsOf(store, session, round, current) {
     out.push(draftCard(store, session, round, position, pos, pos === current));
   });
   if (round.next) {
-    out.push(el("span", { class: "ds-arrow", "aria-hidden": "true" }, "→"));
+    if (round.k > 0) out.push(el("span", { class: "ds-arrow", "aria-hidden": "true" }, "→"));
     out.push(nextCard(store, session, round, round.k === current));
   } else {
     out.push(el("p", { class: "ds-ended" }, "The output ended here."));

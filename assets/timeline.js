@@ -4,7 +4,7 @@
 import { button, el, icon, replace, setText } from "./dom.js";
 import { summary } from "./round_panel.js";
 
-const WIDEST = 36;
+const WIDEST = 52;
 
 export function timeline(store, actions) {
   const canvas = el("canvas", {
@@ -109,10 +109,13 @@ function paint(canvas, rounds, current) {
     };
     bar(0, round.k, "--track");
     bar(0, round.accepted, "--accepted");
-    if (round.accepted < round.k) {
+    if (round.k === 0) {
+      pen.fillStyle = colour("--bonus");
+      pen.fillRect(x, height - 3, Math.max(0.7, step - gap), 3);
+    } else if (round.accepted < round.k) {
       pen.fillStyle = colour("--rejected");
       pen.fillRect(x, height - round.accepted * unit - 3, Math.max(0.7, step - gap), 3);
-    } else if (round.next?.source === "bonus" && round.k > 0) {
+    } else if (round.next?.source === "bonus") {
       pen.fillStyle = colour("--bonus");
       pen.fillRect(x, height - round.k * unit - 4, Math.max(0.7, step - gap), 2.5);
     }

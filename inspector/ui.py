@@ -2,21 +2,13 @@
 
 The screen itself is the modules in assets/, served under SCREEN and mounted into the component. Runs belong
 to the controller: a page only watches, so reloading it, or opening a second one, changes nothing.
-
-One delta is a JSON string in the component's value (a dict would be diffed leaf by leaf):
-{"started": id} puts a new session on view; {"error": {message, hint}} shows a banner; {"updates": [...]}
-carries, per session, `s`, `n` rounds so far, `status`, and the rounds from `lo` on with their pieces. A
-page that missed some fetches them through the `rounds` server function.
 """
 
 from __future__ import annotations
 
-import asyncio
 import html
-import itertools
-import json
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +21,7 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from engine.errors import EngineError
+from inspector.tail import PAGE, Tails, encode, error_view
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -36,31 +29,16 @@ if TYPE_CHECKING:
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 #: Where assets/ is served, below the app's root.
 SCREEN = "screen"
-#: Seconds between two deltas at least, and between two looks at a quiet session.
-DELTA_S, QUIET_S = 0.1, 0.05
-#: Rounds in one delta or one page at most; the rest is back-filled.
-PAGE = 200
 
 ON_LOAD = f"""
 const root = (window.gradio_config?.root ?? "").replace(/\\/+$/, "");
 const base = root ? new URL(root, location.href).pathname.replace(/\\/+$/, "") : "";
 const [{{ mount }}, {{ liveSource }}] = await Promise.all([
   import(`${{base}}/{SCREEN}/main.js`), import(`${{base}}/{SCREEN}/live.js`)]);
-mount(element.querySelector(".ds-mount"), liveSource({{ props, server, trigger: (name, data) =>
-  name === "follow" ? trigger("follow", data) : undefined, watch }}));
+const follow = (sessions) => trigger("follow", {{ sessions }});
+mount(element.querySelector(".ds-mount"), liveSource({{ props, server, watch, follow }}));
 """
 ON_LOAD = f"(async () => {{{ON_LOAD}}})();"
-
-
-def encode(message: object) -> str:
-    """JSON that is safe inside a page; NaN is refused, because it is no JSON."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace(
-        "<", "\\u003c"
-    )
-
-
-def error_view(error: EngineError) -> dict:
-    return {"error": {"message": error.message, "hint": error.hint}}
 
 
 def answers(work: Callable[[dict], object]) -> Callable[[dict], str]:
@@ -102,55 +80,6 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
     return [answers(work) for work in (head, rounds, sessions, choices, rerun, stop)]
 
 
-class Tails:
-    """One tail a page: a newer one, by a later ticket, ends the one before."""
-
-    def __init__(self, controller: Controller) -> None:
-        self.controller = controller
-        self.tickets = itertools.count()
-        self.newest: dict[str, int] = {}
-
-    async def follow(self, page: str, sessions: list[int]) -> AsyncIterator[str]:
-        """Deltas of these sessions until all have ended, at most one every DELTA_S seconds."""
-        ticket = self.newest[page] = next(self.tickets)
-        seen: dict[int, tuple[int, str, str]] = {}
-        while self.newest.get(page) == ticket:
-            updates = [await asyncio.to_thread(self.update, session, seen) for session in sessions]
-            fresh = [update for update in updates if update]
-            if fresh:
-                yield encode({"updates": fresh})
-            if all(not live(seen[session][1]) for session in sessions):
-                return
-            await asyncio.sleep(DELTA_S if fresh else QUIET_S)
-
-    def banner(self, error: EngineError) -> str:
-        """An error as a delta; the ticket makes the same error twice two different values."""
-        return encode(error_view(error) | {"ticket": next(self.tickets)})
-
-    def forget(self, page: str) -> None:
-        self.newest.pop(page, None)
-
-    def update(self, session: int, seen: dict[int, tuple[int, str, str]]) -> dict | None:
-        """What is new of a session since the last look; the first look says only how far it is."""
-        n, status = self.controller.count(session)
-        before, old_status, old_progress = seen.get(session, (n, "", ""))
-        head = self.controller.head(session) if n == 0 or status != old_status else None
-        progress = head["progress"] if head else ""
-        seen[session] = (n, status, progress)
-        if (n, status, progress) == (before, old_status, old_progress):
-            return None
-        update = {"s": session, "n": n, "status": status}
-        if head:
-            update["head"] = head
-        if before < n <= before + PAGE:
-            update |= {"lo": before, **self.controller.rounds(session, before, n)}
-        return update
-
-
-def live(status: str) -> bool:
-    return status in ("queued", "loading", "running")
-
-
 def build(controller: Controller) -> gr.Blocks:
     """The page. Launch it with `launch`, or with `demo.launch(**launch_options())`."""
     tails = Tails(controller)
@@ -166,15 +95,11 @@ def build(controller: Controller) -> gr.Blocks:
             server_functions=server_functions(controller),
         )
 
-        async def start(request: gr.Request, *values):
+        def start(*values):
             try:
-                session = await asyncio.to_thread(controller.start, dict(zip(form, values, strict=True)))
+                return encode({"started": controller.start(dict(zip(form, values, strict=True)))})
             except EngineError as error:
-                yield tails.banner(error)
-                return
-            yield encode({"started": session})
-            async for delta in tails.follow(request.session_hash, [session]):
-                yield delta
+                return tails.banner(error)
 
         async def follow(event: gr.EventData, request: gr.Request):
             sessions = [int(session) for session in event.sessions]
@@ -187,11 +112,9 @@ def build(controller: Controller) -> gr.Blocks:
         def leave(request: gr.Request) -> None:
             tails.forget(request.session_hash)
 
-        quiet = {"show_progress": "hidden", "concurrency_limit": None, "trigger_mode": "multiple"}
-        private = {"api_visibility": "private"}
-        inputs = list(form.values())
-        gr.on([run.click, form["prompt"].submit], start, inputs, inspector, **quiet, **private)
-        inspector.follow(follow, None, inspector, **quiet, **private)
+        quiet = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
+        gr.on([run.click, form["prompt"].submit], start, list(form.values()), inspector, **quiet)
+        inspector.follow(follow, None, inspector, trigger_mode="multiple", **quiet)
         demo.unload(leave)
     return demo
 
@@ -233,7 +156,7 @@ def prompt_form(choices: dict) -> tuple[dict[str, gr.components.Component], gr.B
             min_width=150,
             elem_id="drafter",
         )
-        form["k"] = number(defaults, "k", "Drafts a round, k", 0)
+        form["k"] = number(defaults, "k", "Drafts, k", 0)
         form["temperature"] = number(defaults, "temperature", "Temperature, T", None, step=0.1)
         form["seed"] = number(defaults, "seed", "Seed", 0)
         form["max_tokens"] = number(defaults, "max_tokens", "Max tokens", 0)

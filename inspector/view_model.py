@@ -83,8 +83,8 @@ def position_view(done: Round, i: int, coins: Coins) -> dict:
         "accept_prob": None if check is None else check.accept_prob,
         "u": None if check is None else check.u,
         "passed": None if check is None else check.accepted,
-        "own": draw_view(p, done.own[i], coins.get(("target", block.start + i))),
-        "draw": draw_view(q, x, coins.get(("draft", block.start + i))),
+        "own": draw_view(done.own[i], coins.get(("target", block.start + i))),
+        "draw": draw_view(x, coins.get(("draft", block.start + i))),
         "rescued": fate == "accepted" and done.own[i] != x,
         "tv": max(0.0, round(1.0 - measure.overlap, 12)),  # less is the rounding of a sum of V terms
         "overlap": measure.overlap,
@@ -104,7 +104,6 @@ def next_view(done: Round, coins: Coins) -> dict:
     i, token = verdict.n_accepted, verdict.next_token
     from_residual = verdict.residual is not None
     purpose = "residual" if from_residual else "target"
-    row = verdict.residual if from_residual else block.p[i]
     view = {
         "token": token,
         "at": block.start + i,
@@ -112,35 +111,25 @@ def next_view(done: Round, coins: Coins) -> dict:
         "purpose": purpose,
         "p": known(block.p[i], token),
         "q": known(block.q[i], token) if i < block.k else None,
-        "draw": draw_view(row, token, coins.get((purpose, block.start + i))),
+        "draw": draw_view(token, coins.get((purpose, block.start + i))),
         "residual": residual_view(done) if from_residual else None,
     }
     if i == block.k:
-        own = draw_view(block.p[i], done.own[i], coins.get(("target", block.start + i)))
+        own = draw_view(done.own[i], coins.get(("target", block.start + i)))
         view |= {"own": own, "entropy": [done.entropy_bonus, None]}
         view |= bars_view(block.p[i], None, raw_row(done.raw_p, i), None, [token, done.own[i]])
     return view
 
 
-def draw_view(row: Row, token: int, coin: Coin | None) -> dict:
+def draw_view(token: int, coin: Coin | None) -> dict:
     """A draw by inverse CDF: the token, its coin u, and the slice [lo, hi) of [0, 1) that belongs to it.
 
     u is None when no coin chose the token (the row had one token, or the rule took it without a draw);
-    the slice is None when the stored row is not exact.
+    the slice is None for a draw by shared noise.
     """
     if coin is None or coin.outcome != token:
         return {"token": token, "u": None, "slice": None}
-    return {"token": token, "u": coin.u, "slice": slice_of(row, token)}
-
-
-def slice_of(row: Row, token: int) -> list[float] | None:
-    """The part of [0, 1) that `rows.quantile` gives to a token; None if the row cannot say."""
-    i = int(np.searchsorted(row.ids, token))
-    if not row.exact or i >= len(row.ids) or row.ids[i] != token:
-        return None
-    cumulative = np.cumsum(row.probs)
-    low = float(cumulative[i - 1]) if i else 0.0
-    return [low / float(cumulative[-1]), float(cumulative[i] / cumulative[-1])]
+    return {"token": token, "u": coin.u, "slice": None if coin.low is None else [coin.low, coin.high]}
 
 
 def residual_view(done: Round) -> dict:

@@ -23,8 +23,9 @@ def chromium() -> str | None:
     return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One browser a module: Playwright's loop runs until it is closed, and no other can run beside it."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield started

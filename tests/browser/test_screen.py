@@ -92,6 +92,7 @@ def test_play_walks_and_a_second_press_pauses(controller, serve, open_page):
     session = finished(controller)
     page = open_page(f"{serve(controller)}?s={session}&r=0&i=0")
     expect(page.locator(".ds-where")).to_have_text(re.compile("round 0 of"))
+    page.locator(".ds-flow .ds-token").first.click()
     page.keyboard.press(" ")
     page.wait_for_url(re.compile("r=0&i=[12]|r=1&i=0"))
     page.keyboard.press(" ")
@@ -149,7 +150,7 @@ def test_hostile_tokens_are_only_text(serve, open_page):
     page = open_page(f"{serve(controller)}?s={session}")
     expect(page.locator(".ds-round")).to_have_count(controller.count(session)[0], timeout=20_000)
     text = page.locator(".ds-flow").inner_text()
-    for shown in ("<script>", "${window", "{{value}}", "U+202E", "␀", "e2 80", "<img·src=x", "… +9940"):
+    for shown in ("<script>", "${window", "{{value}}", "U+202E", "U+0000", "e2 80", "<img·src=x", "… +9940"):
         assert shown in text, f"{shown} is not on the page"
     page.get_by_role("button", name="Compare", exact=True).click()
     assert page.evaluate("window.pwned") is None
@@ -190,6 +191,17 @@ def test_a_bad_setting_is_said_in_words_and_the_form_stays(controller, serve, op
     page.get_by_role("button", name="Dismiss").click()
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("alert").filter(has_text="The prompt is empty.")).to_be_visible(timeout=10_000)
+
+
+def test_more_settings_open_and_count(controller, serve, open_page):
+    page = open_page(serve(controller))
+    page.get_by_role("button", name="More settings").click()
+    page.get_by_label("Top-k (0: off)").fill("1")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".ds-reason")).to_contain_text(
+        "Ran greedy-argmax instead of stochastic.", timeout=20_000
+    )
+    assert controller.all[1].started.sampling.top_k == 1
 
 
 def test_a_link_to_a_missing_session_says_so(controller, serve, open_page):

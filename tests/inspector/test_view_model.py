@@ -13,7 +13,7 @@ from engine.core.events import Measure, Round, SessionFinished, SessionStarted
 from engine.core.types import Address, Block, Sampling
 from engine.rules import get
 from inspector import view_model
-from inspector.view_model import align, first_divergence, piece_view, round_view, session_view, slice_of
+from inspector.view_model import align, first_divergence, piece_view, round_view, session_view
 
 P = [0.3, 0.5, 0.2]
 Q = [0.6, 0.3, 0.1]
@@ -164,7 +164,6 @@ def test_a_cut_row_says_unknown_instead_of_zero():
     position = round_view(judged([short] * 2, [wide], (150,), 0))["positions"][0]
     assert position["p"] is None
     assert position["q"] == pytest.approx(0.001)
-    assert slice_of(short, 0) is None
     assert position["rest"][0] == pytest.approx(0.2)
 
 

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { connect } from "../../assets/connect.js";
+import { liveSource } from "../../assets/live.js";
+import { recordedSource } from "../../assets/recorded.js";
+import { createStore } from "../../assets/store.js";
+import { round } from "./rounds.mjs";
+
+const rounds = Array.from({ length: 450 }, (_, i) => round(i, "ar"));
+const head = { id: 1, rounds: 450, status: "finished", prompt: "Why?", rule: "stochastic", sampling: {} };
+const recording = {
+  sessions: [{ id: 1, title: "Why is the sky blue?", status: "finished", parent_id: null }],
+  heads: { 1: head },
+  rounds: { 1: rounds },
+  pieces: { 1: { 10: " the" } },
+};
+const settled = () => new Promise((done) => setTimeout(done, 20));
+
+// A line between a store and a source that counts its pages and can speak.
+function wired(changes = {}) {
+  const asked = [];
+  const followed = [];
+  const source = {
+    ...recordedSource(recording),
+    rounds(id, lo, hi) {
+      asked.push([lo, hi]);
+      return recordedSource(recording).rounds(id, lo, hi);
+    },
+    follow: (ids) => followed.push(ids),
+    subscribe(listener) {
+      source.say = listener;
+      return () => {};
+    },
+    ...changes,
+  };
+  const closing = new AbortController();
+  const store = createStore();
+  return { store, asked, followed, source, line: connect(store, source, closing.signal), close: () => closing.abort() };
+}
+
+test("opening a session fetches its rounds a page at a time, each once", async () => {
+  const { store, asked, line, followed, close } = wired();
+  await line.open(1);
+  await settled();
+  assert.deepEqual(asked, [[0, 200], [200, 400], [400, 450]]);
+  assert.equal(store.get().sessions[1].rounds.length, 450);
+  assert.equal(store.get().sessions[1].pieces[10], " the");
+  assert.deepEqual(followed, [], "a finished session needs no tail");
+  close();
+});
+
+test("a delta that comes too early is back-filled, not mixed in", async () => {
+  const { store, asked, source, close } = wired();
+  source.say({ updates: [{ s: 1, n: 450, status: "running", lo: 448, rounds: rounds.slice(448), pieces: {} }] });
+  await settled();
+  assert.deepEqual(asked[0], [0, 200]);
+  assert.deepEqual(store.get().sessions[1].rounds.map((one) => one.i), rounds.map((one) => one.i));
+  close();
+});
+
+test("a live session is followed, with its lanes while they are on view", async () => {
+  const live = { ...head, rounds: 0, status: "running" };
+  const { line, followed, source, close } = wired({ head: (id) => Promise.resolve({ ...live, id }), rerun: () => Promise.resolve({ sessions: [2, 3] }) });
+  source.say({ started: 1 });
+  await settled();
+  assert.deepEqual(followed.at(-1), [1]);
+  await line.view("compare");
+  await line.rerun(["stochastic", "block"]);
+  assert.deepEqual(followed.at(-1), [1, 2, 3]);
+  close();
+});
+
+test("a failing call is a banner with its hint", async () => {
+  const broken = () => Promise.reject(Object.assign(new Error("There is no session 9."), { hint: "Choose one." }));
+  const { store, line, close } = wired({ head: broken });
+  await line.open(9);
+  assert.deepEqual(store.get().error, { message: "There is no session 9.", hint: "Choose one." });
+  close();
+});
+
+test("a live source reads JSON strings once and turns an error answer into an error", async () => {
+  const props = { value: null };
+  let poke = null;
+  const server = {
+    head: async () => '{"error":{"message":"There is no session 9.","hint":"Choose one."}}',
+    sessions: async ({ search }) => JSON.stringify({ sessions: [search] }),
+  };
+  const source = liveSource({ props, server, watch: (_, act) => (poke = act), follow() {} });
+  const heard = [];
+  source.subscribe((message) => heard.push(message));
+  props.value = '{"started":4}';
+  poke();
+  poke();
+  assert.deepEqual(heard, [{ started: 4 }]);
+  assert.deepEqual(await source.sessions("sky"), { sessions: ["sky"] });
+  await assert.rejects(source.head(9), { message: "There is no session 9.", hint: "Choose one." });
+});
+
+test("a recording is searched by title and offers nothing it cannot do", async () => {
+  const source = recordedSource(recording);
+  assert.equal((await source.sessions("SKY")).sessions.length, 1);
+  assert.equal((await source.sessions("sea")).sessions.length, 0);
+  assert.equal(source.rerun, undefined);
+  assert.equal(source.stop, undefined);
+});
