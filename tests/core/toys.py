@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from functools import cache
 
@@ -21,7 +22,7 @@ def random_logits(seed: int, vocab: int, spread: float = 1.0) -> Logits:
 
     @cache
     def row(tokens: tuple[int, ...]) -> np.ndarray:
-        rng = np.random.default_rng([seed, len(tokens), *tokens])
+        rng = np.random.default_rng([seed, zlib.crc32(bytes(tokens))])
         return (spread * rng.normal(size=vocab)).astype(np.float32)
 
     return lambda tokens: row(tokens).copy()
