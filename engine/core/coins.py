@@ -76,8 +76,9 @@ class RecordingCoins(PhiloxCoins):
     def choose(self, row: Row, at: Address) -> int:
         if len(row.ids) == 1:
             return int(row.ids[0])
-        token = super().choose(row, at)
-        self.fallen[at] = Coin(at, self.uniform(at), token)
+        u = self.uniform(at)
+        token, low, high = rows.quantile_slice(row, u)
+        self.fallen[at] = Coin(at, u, token, low, high)
         return token
 
     def race(self, row: Row, at: Address) -> int:

@@ -42,8 +42,16 @@ def argmax(row: Row) -> int:
 
 def quantile(row: Row, u: float) -> int:
     """Inverse CDF: the first token whose cumulative mass exceeds u times the row's total."""
+    return quantile_slice(row, u)[0]
+
+
+def quantile_slice(row: Row, u: float) -> tuple[int, float, float]:
+    """The token at quantile u, and the slice [low, high) of [0, 1) that draws it."""
     cumulative = np.cumsum(row.probs)
-    return int(row.ids[np.searchsorted(cumulative, u * cumulative[-1], side="right")])
+    total = float(cumulative[-1])
+    i = int(np.searchsorted(cumulative, u * total, side="right"))
+    low = float(cumulative[i - 1]) if i else 0.0
+    return int(row.ids[i]), low / total, float(cumulative[i]) / total
 
 
 def top(row: Row, n: int) -> np.ndarray:

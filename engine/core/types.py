@@ -244,11 +244,16 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Coin:
-    """A random number as it fell: `outcome` is 1 or 0 for a flip, the token id for a draw from a row."""
+    """A random number as it fell: `outcome` is 1 or 0 for a flip, the token id for a draw from a row.
+
+    A draw by inverse CDF also keeps the slice [low, high) of [0, 1) that belongs to its outcome.
+    """
 
     at: Address
     u: float
     outcome: int
+    low: float | None = None
+    high: float | None = None
 
 
 class Coins(Protocol):
