@@ -23,8 +23,7 @@ class StoreSink:
     listen: Listener
 
     def tokenizer(self, fingerprint: str, pieces: Callable[[], dict[int, bytes]]) -> None:
-        if not self.store.has_pieces(fingerprint):
-            self.store.add_pieces(fingerprint, pieces())
+        self.store.learn(fingerprint, pieces)
 
     def event(self, event: Event) -> None:
         self.store.append(self.session_id, event)

@@ -21,7 +21,8 @@ class SessionInfo:
     `reason` says why it ended; `ms` is None until then. `rule` is what ran, `asked` what was asked for.
     `vocab`, `tokenizer` and `versions` are known once the prompt was read. `rounds` to `sum_prod` are the
     fields of `counters`, kept beside the events so that a list needs no fold; `relation` outlives a
-    deleted parent.
+    deleted parent. `branch_at` is the position of a branch's forced token; `imported` says when a session
+    that was run elsewhere came in from a file, None for one's own.
     """
 
     id: int
@@ -57,6 +58,8 @@ class SessionInfo:
     rescued: int
     sum_min: float
     sum_prod: float
+    branch_at: int | None = None
+    imported: str | None = None  # ISO 8601, UTC
 
     @property
     def counters(self) -> Counters:

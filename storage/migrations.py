@@ -38,6 +38,13 @@ def track_row_uses(db: Database) -> None:
     )
 
 
+@draftscope()
+def note_branches_and_imports(db: Database) -> None:
+    """Where a branch's forced token stands, and when a session came in from a file instead of being run."""
+    db.execute("ALTER TABLE sessions ADD COLUMN branch_at INTEGER")
+    db.execute("ALTER TABLE sessions ADD COLUMN imported TEXT")
+
+
 SESSIONS = """CREATE TABLE sessions (
    id INTEGER PRIMARY KEY AUTOINCREMENT,
    parent_id INTEGER REFERENCES sessions(id) ON DELETE SET NULL,

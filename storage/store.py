@@ -8,7 +8,7 @@ folds over events; the few counters on a session's line are a cache of that fold
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import platformdirs
@@ -57,6 +57,7 @@ class Store:
         self.row_cap = row_cap
         self._connections = Connections(path)
         self._owners = Owners(path)
+        self._learned: set[str] = set()
 
     @classmethod
     def open(cls, path: str | Path | None = None, row_cap: int = ROW_CAP) -> Store:
@@ -116,6 +117,7 @@ class Store:
             "parent_id": parent_id,
             "relation": relation,
             "title": as_text(title),
+            "branch_at": len(started.forced) - 1 if started.forced else None,
         }
         with self._connections.writing() as db:
             if parent_id is not None:
@@ -206,6 +208,11 @@ class Store:
         with self._connections.reading() as db:
             return db.execute("SELECT count(*) FROM sessions").fetchone()[0]
 
+    def tagged(self, tag: str) -> list[SessionInfo]:
+        """The sessions that carry a tag, oldest first."""
+        clause = "WHERE EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?) ORDER BY id"
+        return self._select(clause, [as_text(tag)])
+
     def children(self, session_id: int) -> list[SessionInfo]:
         """The sessions made from this one, oldest first."""
         return self._select("WHERE parent_id = ? ORDER BY id", [session_id], ids=(session_id,))
@@ -247,16 +254,19 @@ class Store:
         with self._connections.writing() as db:
             tables.put_pieces(db, tokenizer, pieces)
 
+    def learn(self, tokenizer: str, pieces: Callable[[], dict[int, bytes]]) -> None:
+        """Take a loaded tokenizer's own bytes as the truth, the first time this Store meets it: they also
+        correct what an imported file may have said under its name."""
+        if tokenizer not in self._learned:
+            found = pieces()
+            with self._connections.writing() as db:
+                tables.replace_pieces(db, tokenizer, found)
+            self._learned.add(tokenizer)
+
     def pieces(self, tokenizer: str, ids: Iterable[int] | None = None) -> dict[int, bytes]:
         """The bytes behind the ids that are known, or behind all of the tokenizer's."""
         with self._connections.reading() as db:
             return tables.get_pieces(db, tokenizer, ids)
-
-    def has_pieces(self, tokenizer: str) -> bool:
-        """True when the bytes of this tokenizer's tokens are known."""
-        with self._connections.reading() as db:
-            found = db.execute("SELECT 1 FROM pieces WHERE tokenizer = ? LIMIT 1", [tokenizer])
-            return found.fetchone() is not None
 
     def size_bytes(self) -> int:
         """What the database takes on disk, with its write-ahead log."""

@@ -108,6 +108,15 @@ def put_pieces(db: Database, tokenizer: str, pieces: dict[int, bytes]) -> None:
     )
 
 
+def replace_pieces(db: Database, tokenizer: str, pieces: dict[int, bytes]) -> None:
+    """Add token bytes, over others that may stand there."""
+    db.conn.executemany(
+        "INSERT INTO pieces (tokenizer, id, bytes) VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET bytes = excluded.bytes WHERE bytes <> excluded.bytes",
+        [(tokenizer, int(token), piece) for token, piece in pieces.items()],
+    )
+
+
 def get_pieces(db: Database, tokenizer: str, ids: Iterable[int] | None = None) -> dict[int, bytes]:
     """Token bytes by id: those asked for that are known, or all of the tokenizer's."""
     sql, params = "SELECT id, bytes FROM pieces WHERE tokenizer = ?", [tokenizer]
