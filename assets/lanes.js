@@ -2,7 +2,7 @@
 // on top, wrapped into staves like music; the first divergence is marked, agreement steps back.
 
 import { button, el, replace, setText, tokenText } from "./dom.js";
-import { decimal, percent, share, spoken } from "./format.js";
+import { count, decimal, percent, share, spoken } from "./format.js";
 import { firstDivergence, firstUnlike, output, staves } from "./align.js";
 import { isLive } from "./store.js";
 
@@ -130,7 +130,7 @@ function metricsTable(lanes, focus) {
           el("th", { scope: "row" }, session.head.rule, el("small", {}, ` #${session.id}`)),
           cell(share(tally.accepted, tally.tested)),
           cell(tally.rounds ? `${decimal(tally.emitted / tally.rounds)} (${tally.emitted} / ${tally.rounds})` : "–"),
-          cell(isLive(session.status) ? `${session.status}, ${tally.emitted} tokens` : `${tally.emitted} tokens, ${session.status}`),
+          cell(`${count(tally.emitted, "token")}, ${session.status}`),
           cell(i === 0 ? el("em", { class: "ds-kind" }, "baseline") : against(lanes[0], lane, first)),
         );
       }),
@@ -141,6 +141,7 @@ function metricsTable(lanes, focus) {
 // Where a lane leaves the baseline. Under the baseline's own rule it must not: the same tokens, the same
 // coins, said only once both have ended.
 function against(baseline, lane, first) {
+  if (lane.tokens.length === 0) return "–";
   const own = lane.session.head.rule === baseline.session.head.rule;
   const ended = !isLive(lane.session.status) && !isLive(baseline.session.status);
   const unlike = own ? firstUnlike(baseline.session, lane.session) : null;

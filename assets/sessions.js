@@ -1,6 +1,7 @@
 // The sessions in the store, newest first, re-runs under their parent.
 
 import { el, replace, setText } from "./dom.js";
+import { count } from "./format.js";
 import { isLive } from "./store.js";
 
 export function sessionList(store, actions) {
@@ -70,7 +71,7 @@ function item(row, child, current, actions) {
         row.status === "finished" ? null : el("span", { class: `ds-status is-${row.status}` }, row.status),
       ),
       child ? null : el("span", { class: "ds-session-title" }, row.title || row.prompt || "(empty prompt)"),
-      el("span", { class: "ds-session-facts" }, isLive(row.status) ? "" : [`${row.emitted ?? 0} tokens`, kept].filter(Boolean).join(" · ")),
+      el("span", { class: "ds-session-facts" }, isLive(row.status) ? "" : [count(row.emitted ?? 0, "token"), kept].filter(Boolean).join(" · ")),
     ),
   );
 }
