@@ -301,6 +301,9 @@ def test_end_of_text_inside_a_block_ends_everything_there(controller, eager):
     session_id = cut_inside(controller, requests, "end of text")
     tokens = tokens_of(controller, session_id)
     assert [60 <= token < 130 for token in tokens] == [False] * (len(tokens) - 1) + [True]
+    shown = controller.store.pieces(controller.beginning(session_id)[1].tokenizer, tokens[:-1])
+    text = b"".join(shown[token] for token in tokens[:-1])
+    assert controller.text(session_id) == text.decode(errors="replace"), "the end itself is no text"
     assert_nothing_behind_the_end(controller, session_id)
 
 
@@ -384,6 +387,44 @@ def test_a_tampered_coin_is_found_by_rerun_and_by_rejudge(controller, tiny_folde
     (judged,) = controller.rejudge(session_id, ["stochastic"])
     assert judged["reproduced"] is False
     assert judged["difference"].startswith("round 1: coins differ")
+
+
+def test_a_rules_own_parameters_are_repeated_and_others_start_at_their_defaults(controller, tiny_folder):
+    request = asked(tiny_folder, rule="lenient", params={"leniency": 0.4}, max_tokens=8)
+    session_id = play(controller, request)
+    own, other = rerun(controller, session_id, "lenient", "typical")
+    assert own["reproduced"] is True
+    assert controller.store.session(own["session"]).params == {"leniency": 0.4}
+    assert controller.store.session(other["session"]).params == rules.get("typical").params
+
+
+def test_a_rerun_reads_the_tokens_that_were_read_not_the_text(controller, tmp_path):
+    """A chat template that has changed since changes nothing; a tokenizer that has is refused."""
+    from tests.mlx_backend import tiny
+
+    folder = tmp_path / "model"
+    tiny.save(folder, tiny.random_model(0), tiny.tokenizer())
+    session_id = play(controller, asked(str(folder), max_tokens=4))
+    words = tiny.tokenizer()
+    words._tokenizer.chat_template = "{{ messages[0]['content'] }}"
+    words._tokenizer.save_pretrained(folder)
+    with closing(Controller(controller.store)) as later:
+        assert later.beginning(play(later, asked(str(folder)))) != controller.beginning(session_id)
+        (lane,) = rerun(later, session_id, "stochastic")
+        assert lane["reproduced"] is True
+    tiny.tokenizer(order=-1)._tokenizer.save_pretrained(folder)
+    with closing(Controller(controller.store)) as later:
+        (lane,) = rerun(later, session_id, "stochastic")
+    assert lane["status"] == "failed"
+    assert "another tokenizer" in lane["reason"]
+
+
+def test_drafts_that_another_rule_would_not_have_drawn_are_not_rejudged(controller, tiny_folder):
+    session_id = play(controller, asked(tiny_folder, rule="gumbel", max_tokens=6))
+    own, other = controller.rejudge(session_id, ["gumbel", "stochastic"])
+    assert own["counters"]["rounds"] == controller.count(session_id)[0]
+    assert (other["status"], other["counters"]["rounds"], other["text"]) == ("needs a run", 0, "")
+    assert "draws its drafts in another way" in other["reason"]
 
 
 def test_other_versions_are_named_where_a_rerun_differs(controller, tiny_folder):
