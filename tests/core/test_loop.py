@@ -311,7 +311,7 @@ DECIDES_ONCE = ("accept", "residual")
 
 @pytest.mark.parametrize("rule", [r for r in SAMPLING if r.id != "fault-shared-coin"], ids=ids)
 def test_no_coin_decides_twice_in_a_session(rule):
-    done = play(plan(rule, k=4, max_tokens=200, seed=1), ToyDrafter(DRAFT), ToyScorer(TARGET))
+    done = play(plan(rule, k=4, max_tokens=100, seed=1), ToyDrafter(DRAFT), ToyScorer(TARGET))
     used = Counter(coin.at for played in done for coin in played.coins if coin.at.purpose in DECIDES_ONCE)
     assert not [address for address, n in used.items() if n > 1]
     values = {}
@@ -322,7 +322,7 @@ def test_no_coin_decides_twice_in_a_session(rule):
 
 def test_a_rule_that_looks_ahead_never_meets_a_coin_again():
     """Drafts and tests behind a stop were looked at, so the position's next drafts are drawn anew."""
-    done = play(plan(RULES["block"], k=4, max_tokens=200, seed=1), ToyDrafter(DRAFT), ToyScorer(TARGET))
+    done = play(plan(RULES["block"], k=4, max_tokens=100, seed=1), ToyDrafter(DRAFT), ToyScorer(TARGET))
     used = Counter(
         coin.at
         for played in done

@@ -90,7 +90,7 @@ def test_it_says_when_only_the_rounds_part():
         judged = replay.rejudge(stored, RULES["sampler-match"], seed)
         if judged.why.startswith("same tokens"):
             n = len(judged.rounds)
-            position = int(judged.why.split()[-1])
+            position = int(judged.why.split()[-2])
             ends = [len(output(done)) for done in (judged.rounds, stored[:n])]
             assert position == min(ends) < max(ends)
             return
