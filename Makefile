@@ -21,13 +21,20 @@ test: $(VENV)/.ready-dev
 test-core: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest tests/core tests/rules tests/test_architecture.py
 
+# The screen's JavaScript is formatted by the one version of Prettier that assets/package.json names.
+PRETTIER = npx --yes prettier@$$(node -p "require('./assets/package.json').devDependencies.prettier") \
+	--config assets/package.json --log-level warn 'assets/*.js' 'tests/js/*.mjs'
+NO_NODE := echo "No Node here: the JavaScript was left as it is."
+
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@if command -v npx >/dev/null; then $(PRETTIER) --check; else $(NO_NODE); fi
 
 format: $(VENV)/.ready-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	@if command -v npx >/dev/null; then $(PRETTIER) --write; else $(NO_NODE); fi
 
 # Tables and schemas in docs/ come from the code; a test checks that they are up to date.
 docs: $(VENV)/.ready-dev

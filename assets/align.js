@@ -9,7 +9,8 @@ export function output(session) {
     round.positions.slice(0, round.accepted).forEach((position, pos) => {
       tokens.push({ id: position.x, fate: "accepted", round: round.i, pos });
     });
-    if (round.next) tokens.push({ id: round.next.token, fate: round.next.source, round: round.i, pos: round.k });
+    if (round.next)
+      tokens.push({ id: round.next.token, fate: round.next.source, round: round.i, pos: round.k });
   }
   return tokens;
 }
@@ -23,7 +24,13 @@ export function firstDivergence(a, b) {
 
 const coins = (round) =>
   JSON.stringify([
-    round.positions.map((position) => [position.x, position.u, position.own.token, position.own.u, position.draw.u]),
+    round.positions.map((position) => [
+      position.x,
+      position.u,
+      position.own.token,
+      position.own.u,
+      position.draw.u,
+    ]),
     round.next && [round.next.token, round.next.draw.u],
   ]);
 
@@ -44,7 +51,9 @@ export function staves(lanes, width, padding = 1.2) {
   for (let at = 0; at < length; at += 1) {
     const widest = Math.max(
       1,
-      ...lanes.map((lane) => (lane.tokens[at] ? [...visible(lane.pieces[lane.tokens[at].id], 16)].length : 0)),
+      ...lanes.map((lane) =>
+        lane.tokens[at] ? [...visible(lane.pieces[lane.tokens[at].id], 16)].length : 0,
+      ),
     );
     if (at > from && used + widest + padding > width) {
       out.push({ from, to: at });

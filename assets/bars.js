@@ -12,7 +12,11 @@ export function barsPanel(store) {
   const note = el("p", { class: "ds-note" });
   const body = el("div", { class: "ds-bars-body" });
   const set = (name, value) => store.dispatch({ type: "option", name, value });
-  const scale = el("button", { type: "button", class: "ds-button is-small", onclick: () => set("log", !store.get().options.log) });
+  const scale = el("button", {
+    type: "button",
+    class: "ds-button is-small",
+    onclick: () => set("log", !store.get().options.log),
+  });
   const rows = el(
     "select",
     { class: "ds-select", "aria-label": "Rows shown", onchange: () => set("bars", Number(rows.value)) },
@@ -21,7 +25,15 @@ export function barsPanel(store) {
   const root = el(
     "section",
     { class: "ds-panel ds-bars", "aria-label": "Target and draft probabilities" },
-    el("header", { class: "ds-head" }, el("h2", {}, "p and q"), note, el("span", { class: "ds-spring" }), scale, rows),
+    el(
+      "header",
+      { class: "ds-head" },
+      el("h2", {}, "p and q"),
+      note,
+      el("span", { class: "ds-spring" }),
+      scale,
+      rows,
+    ),
     body,
   );
   let drawn = null;
@@ -131,7 +143,15 @@ function cutLine(session, token, rawP, rawQ, length, drafted) {
     "tr",
     { class: "is-cut", title: `id ${token}: removed by a filter; the grey bar is the probability before it` },
     el("th", { scope: "row" }, tokenText(session.pieces[token], 14), el("span", { class: "ds-mark" }, "cut")),
-    el("td", { class: "ds-bar-cell" }, el("div", { class: "ds-bar" }, el("i", { class: "ds-raw", style: { width: width(length(Math.max(rawP ?? 0, rawQ ?? 0))) } }))),
+    el(
+      "td",
+      { class: "ds-bar-cell" },
+      el(
+        "div",
+        { class: "ds-bar" },
+        el("i", { class: "ds-raw", style: { width: width(length(Math.max(rawP ?? 0, rawQ ?? 0))) } }),
+      ),
+    ),
     el("td", { class: "ds-number" }, rawText(rawP)),
     drafted ? el("td", { class: "ds-number is-q" }, rawText(rawQ)) : null,
   );
@@ -143,28 +163,46 @@ const rawText = (value) => (value === null || value === undefined ? "–" : perc
 const width = (share) => `${(100 * Math.min(1, share)).toFixed(2)}%`;
 
 function bar(p, q) {
-  if (q === null) return el("div", { class: "ds-bar" }, el("i", { class: "ds-shared", style: { width: width(p) } }), el("i", { class: "ds-outline", style: { width: width(p) } }));
+  if (q === null)
+    return el(
+      "div",
+      { class: "ds-bar" },
+      el("i", { class: "ds-shared", style: { width: width(p) } }),
+      el("i", { class: "ds-outline", style: { width: width(p) } }),
+    );
   const low = Math.min(p, q);
   const high = Math.max(p, q);
   return el(
     "div",
     { class: "ds-bar" },
     el("i", { class: "ds-shared", style: { width: width(low) } }),
-    high > low ? el("i", { class: q > p ? "ds-only-q" : "ds-only-p", style: { left: width(low), width: width(high - low) } }) : null,
+    high > low
+      ? el("i", {
+          class: q > p ? "ds-only-q" : "ds-only-p",
+          style: { left: width(low), width: width(high - low) },
+        })
+      : null,
     p > 0 ? el("i", { class: "ds-outline", style: { width: width(p) } }) : null,
   );
 }
 
 // Under a one-hot row: the softmax it was taken from.
-const beforeBar = (share) => el("div", { class: "ds-bar is-over" }, el("i", { class: "ds-before", style: { width: width(share) } }));
+const beforeBar = (share) =>
+  el("div", { class: "ds-bar is-over" }, el("i", { class: "ds-before", style: { width: width(share) } }));
 
 function nice(largest) {
   return [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8].find((top) => largest <= top) ?? 1;
 }
 
 function axis(log, top) {
-  const ticks = log ? ["0.001 %", "1 %", "100 %"] : ["0", percent(top / 2).replace(".0\u00a0", "\u00a0"), percent(top).replace(".0\u00a0", "\u00a0")];
-  return el("div", { class: "ds-ticks" }, ticks.map((tick) => el("span", {}, tick)));
+  const ticks = log
+    ? ["0.001 %", "1 %", "100 %"]
+    : ["0", percent(top / 2).replace(".0\u00a0", "\u00a0"), percent(top).replace(".0\u00a0", "\u00a0")];
+  return el(
+    "div",
+    { class: "ds-ticks" },
+    ticks.map((tick) => el("span", {}, tick)),
+  );
 }
 
 function noteOf(place) {

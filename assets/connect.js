@@ -11,7 +11,10 @@ export function connect(store, source, signal) {
   const filling = new Set();
   const heard = new Map(); // session id -> when something last came
   const state = () => store.get();
-  const watched = () => [...new Set([state().focus, ...(state().view === "compare" ? state().lanes : [])])].filter((id) => id !== null);
+  const watched = () =>
+    [...new Set([state().focus, ...(state().view === "compare" ? state().lanes : [])])].filter(
+      (id) => id !== null,
+    );
 
   const guarded = async (work) => {
     try {
@@ -77,7 +80,13 @@ export function connect(store, source, signal) {
       store.dispatch({ type: "lanes", ids: lanes });
       const known = state().sessions[id];
       const follow = cursor === null && (!known || isLive(known.status));
-      store.dispatch({ type: "focus", s: id, cursor: cursor ?? (follow ? null : { round: 0, pos: -1 }), follow, restoring });
+      store.dispatch({
+        type: "focus",
+        s: id,
+        cursor: cursor ?? (follow ? null : { round: 0, pos: -1 }),
+        follow,
+        restoring,
+      });
       return show([id]);
     },
     async rerun(rules) {
@@ -120,7 +129,9 @@ export function connect(store, source, signal) {
 
   // A live session that has gone quiet: its line may have been cut (a sleeping laptop, a second tab).
   const watchdog = setInterval(() => {
-    const quiet = watched().some((id) => isLive(state().sessions[id]?.status) && performance.now() - (heard.get(id) ?? 0) > SILENCE_MS);
+    const quiet = watched().some(
+      (id) => isLive(state().sessions[id]?.status) && performance.now() - (heard.get(id) ?? 0) > SILENCE_MS,
+    );
     if (!quiet) return;
     watched().forEach((id) => heard.set(id, performance.now()));
     followLive();

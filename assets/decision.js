@@ -25,7 +25,9 @@ export function decisionPanel() {
       const key = ready ? `${session.id}/${round.i}/${state.cursor.pos}/${rule?.id}` : "";
       if (key === drawn) return;
       drawn = key;
-      place.textContent = ready ? `round ${round.i} · position ${round.start + placeOf(round, state.cursor.pos)}` : "";
+      place.textContent = ready
+        ? `round ${round.i} · position ${round.start + placeOf(round, state.cursor.pos)}`
+        : "";
       if (!ready) {
         replace(body, el("p", { class: "ds-empty" }, "Select a token to see how it was decided."));
         return;
@@ -41,9 +43,15 @@ const placeOf = (round, pos) => (pos === round.k ? round.accepted : pos);
 function bodyOf(session, round, pos) {
   const rule = session.head.rule;
   const position = round.positions[pos];
-  const say = (list) => list.map((part) => (typeof part === "string" ? part : quoted(session.pieces[part.token])));
+  const say = (list) =>
+    list.map((part) => (typeof part === "string" ? part : quoted(session.pieces[part.token])));
   const title = el("h3", {}, say(headline(round, pos)), badge(round, position));
-  if (!position) return [title, el("p", { class: "ds-sentence" }, say(explainNext(round, rule))), ...drawSection(session, round)];
+  if (!position)
+    return [
+      title,
+      el("p", { class: "ds-sentence" }, say(explainNext(round, rule))),
+      ...drawSection(session, round),
+    ];
   return [
     title,
     position.accept_prob !== null && position.u !== null
@@ -58,7 +66,9 @@ function bodyOf(session, round, pos) {
 
 // The rule that decided, in its own letters.
 function ruleLine(rule) {
-  return rule && el("p", { class: "ds-ruleline" }, el("b", {}, rule.title), " ", el("code", {}, rule.formula));
+  return (
+    rule && el("p", { class: "ds-ruleline" }, el("b", {}, rule.title), " ", el("code", {}, rule.formula))
+  );
 }
 
 function badge(round, position) {
@@ -98,7 +108,11 @@ function facts(session, position) {
 function ownDraw(session, { own, x, rescued }) {
   const word = own.token === x ? "the same token" : rescued ? "another token: rescued" : "another token";
   const drawn = own.u === null ? "" : ` u = ${decimal(own.u)}`;
-  const row = fact("target's own draw", el("small", {}, `${word}${drawn} `), tokenText(session.pieces[own.token], 14));
+  const row = fact(
+    "target's own draw",
+    el("small", {}, `${word}${drawn} `),
+    tokenText(session.pieces[own.token], 14),
+  );
   row.classList.add("is-wide");
   return row;
 }
@@ -140,11 +154,16 @@ function residualBars(session, next) {
       "tr",
       { class: hit ? "is-hit" : null },
       el("th", { scope: "row" }, name),
-      el("td", { class: "ds-bar-cell" }, el("div", { class: "ds-residual-bar", style: { width: `${(100 * prob) / largest}%` } })),
+      el(
+        "td",
+        { class: "ds-bar-cell" },
+        el("div", { class: "ds-residual-bar", style: { width: `${(100 * prob) / largest}%` } }),
+      ),
       el("td", { class: "ds-number" }, percent(prob)),
     );
   const shown = residual.top.slice(0, 6);
-  if (!shown.some(([token]) => token === next.token)) shown.push(...residual.top.filter(([token]) => token === next.token));
+  if (!shown.some(([token]) => token === next.token))
+    shown.push(...residual.top.filter(([token]) => token === next.token));
   const hidden = residual.top.filter((bar) => !shown.includes(bar));
   const rest = hidden.reduce((sum, bar) => sum + bar[1], residual.rest[0]);
   const others = hidden.length + residual.rest[1];

@@ -20,7 +20,9 @@ function fill(node, attributes, children) {
     else if (name === "style") Object.assign(node.style, value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return node;
 }
 
@@ -29,7 +31,9 @@ export function tokenText(piece, clip) {
   return el(
     "bdi",
     { class: "ds-piece" },
-    parts(piece, clip).map(([kind, text]) => (kind === "text" ? text : el("span", { class: `ds-${kind}` }, text))),
+    parts(piece, clip).map(([kind, text]) =>
+      kind === "text" ? text : el("span", { class: `ds-${kind}` }, text),
+    ),
   );
 }
 
@@ -61,5 +65,9 @@ const ICONS = {
 };
 
 export function icon(name) {
-  return svg("svg", { class: "ds-icon", viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+  return svg(
+    "svg",
+    { class: "ds-icon", viewBox: "0 0 14 14", "aria-hidden": "true" },
+    svg("path", { d: ICONS[name] }),
+  );
 }

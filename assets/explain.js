@@ -7,7 +7,13 @@ const TAKES_ARGMAX = new Set(["argmax", "greedy-argmax", "relaxed"]);
 const close = (a, b) => Math.abs(a - b) <= 1e-9;
 
 // Thresholds that are no plain ratio, in the letters of the rule tables.
-const THRESHOLDS = { block: "h", lenient: "p/(l q)", ensemble: "1 − w + w p/q", synthetic: "c", threshold: "p/t" };
+const THRESHOLDS = {
+  block: "h",
+  lenient: "p/(l q)",
+  ensemble: "1 − w + w p/q",
+  synthetic: "c",
+  threshold: "p/t",
+};
 
 // What each rule draws from after a rejection; a rule not named here is described as "its residual".
 const COVERED = "the residual (p − q)⁺, the part of p that the draft does not cover";
@@ -28,9 +34,18 @@ const RESIDUALS = {
 
 // What a test without a coin compares: [why it stands, why it falls].
 const COMPARED = {
-  typical: ["The target finds it likely enough for how unsure it is, so it stands.", "The target finds it too unlikely for how sure it is, so it falls."],
-  relaxed: ["It is among the target's top tokens and close to the best, so it stands.", "It is not close enough to the target's best token, so it falls."],
-  cascade: ["The drafter is as sure here as the target, less some slack, so its draft stands unverified.", ""],
+  typical: [
+    "The target finds it likely enough for how unsure it is, so it stands.",
+    "The target finds it too unlikely for how sure it is, so it falls.",
+  ],
+  relaxed: [
+    "It is among the target's top tokens and close to the best, so it stands.",
+    "It is not close enough to the target's best token, so it falls.",
+  ],
+  cascade: [
+    "The drafter is as sure here as the target, less some slack, so its draft stands unverified.",
+    "",
+  ],
   threshold: ["p(x) clears the bar above which this rule keeps a draft for sure.", ""],
   "fault-string-match": ["It equals the target's own draw, so it stands.", ""],
 };
@@ -50,7 +65,8 @@ export function formula(position, rule) {
   const name = thresholdName(position, rule);
   const result = decimal(position.accept_prob);
   if (name === "p/q") return `p/q = ${decimal(position.p)} / ${decimal(position.q)} = ${result}`;
-  if (name === "min(1, p/q)") return `min(1, p/q) = min(1, ${decimal(position.p)} / ${decimal(position.q)}) = ${result}`;
+  if (name === "min(1, p/q)")
+    return `min(1, p/q) = min(1, ${decimal(position.p)} / ${decimal(position.q)}) = ${result}`;
   if (name === "h") return `h = ${result}, the chance that a prefix of this length stands`;
   return name === "accepts with" ? `acceptance probability ${result}` : `${name} = ${result}`;
 }
@@ -58,7 +74,9 @@ export function formula(position, rule) {
 export function headline(round, pos) {
   const position = round.positions[pos];
   if (position) {
-    const verb = { accepted: "was kept", rejected: "was rejected", untested: "was not tested" }[position.fate];
+    const verb = { accepted: "was kept", rejected: "was rejected", untested: "was not tested" }[
+      position.fate
+    ];
     return ["Why ", { token: position.x }, ` ${verb}`];
   }
   return ["Where ", { token: round.next.token }, " came from"];
@@ -68,7 +86,11 @@ export function explainDraft(round, pos, rule) {
   const position = round.positions[pos];
   const out = [...opening(position), ...decide(round, pos, rule)];
   if (position.rescued) {
-    out.push(" The target's own draw here was ", { token: position.own.token }, ": plain sampling would have written that, yet the draft stood.");
+    out.push(
+      " The target's own draw here was ",
+      { token: position.own.token },
+      ": plain sampling would have written that, yet the draft stood.",
+    );
   }
   return out;
 }
@@ -89,21 +111,27 @@ function decide(round, pos, rule) {
   const chance = thresholdName(position, rule) === "p/q" ? "So it is kept" : "Under this rule it is kept";
   const fell = ` ${chance} with probability ${decimal(threshold)}. The coin fell at u = ${decimal(u)}`;
   if (fate === "accepted" && missed) {
-    return [`${fell}, not below that: a miss, forgiven because the target was unsure here and the next drafts all pass.`];
+    return [
+      `${fell}, not below that: a miss, forgiven because the target was unsure here and the next drafts all pass.`,
+    ];
   }
   return [fate === "accepted" ? `${fell}, below that: kept.` : `${fell}, not below that: rejected.`];
 }
 
 function certain({ p, q }) {
-  if (p >= q) return [" The target wants it at least as much as the draft did, so it is kept wherever the coin falls."];
+  if (p >= q)
+    return [" The target wants it at least as much as the draft did, so it is kept wherever the coin falls."];
   return [" This rule keeps it wherever the coin falls."];
 }
 
 function prefixTest({ fate, passed, u, accept_prob: threshold }) {
   const test = ` Block verification weighs whole prefixes: the one that ends here stands with probability h = ${decimal(threshold)}, and the coin fell at u = ${decimal(u)}`;
   if (passed) return [`${test}, below it: this prefix stands.`];
-  if (fate === "accepted") return [`${test}, not below it. A longer prefix stood, and carries this draft with it.`];
-  return [`${test}, not below it, and no longer prefix stood: ${fate === "rejected" ? "rejected." : "dropped with the rest."}`];
+  if (fate === "accepted")
+    return [`${test}, not below it. A longer prefix stood, and carries this draft with it.`];
+  return [
+    `${test}, not below it, and no longer prefix stood: ${fate === "rejected" ? "rejected." : "dropped with the rest."}`,
+  ];
 }
 
 function withoutCoin(round, position, rule) {
@@ -150,20 +178,30 @@ export function explainNext(round, rule) {
 
 function cause(round) {
   if (round.k === 0) return ["Nothing was drafted, so the target takes one plain step."];
-  if (round.accepted === round.k) return ["Every draft stood, so the target's pass yields one more token for free: the bonus."];
-  return ["After the rejection of ", { token: round.positions[round.accepted].x }, " this token takes its place."];
+  if (round.accepted === round.k)
+    return ["Every draft stood, so the target's pass yields one more token for free: the bonus."];
+  return [
+    "After the rejection of ",
+    { token: round.positions[round.accepted].x },
+    " this token takes its place.",
+  ];
 }
 
 function source(next, rule) {
   if (TAKES_ARGMAX.has(rule)) return [" The rule takes the target's most probable token."];
   if (rule === "gumbel") return [" It is what the target picked from p with the shared noise."];
   if (!next.residual) return [" It is the target's own draw from p."];
-  if (next.residual.degenerate) return [" p and q are equal up to rounding, so the residual is empty; the token is drawn from p."];
-  if (rule === "fault-residual-from-p") return [" This faulty rule draws it from p, where the residual (p − q)⁺ would be right."];
-  return [` It is drawn from ${RESIDUALS[rule] ?? "the rule's residual"}, of mass Z = ${decimal(next.residual.mass)}.`];
+  if (next.residual.degenerate)
+    return [" p and q are equal up to rounding, so the residual is empty; the token is drawn from p."];
+  if (rule === "fault-residual-from-p")
+    return [" This faulty rule draws it from p, where the residual (p − q)⁺ would be right."];
+  return [
+    ` It is drawn from ${RESIDUALS[rule] ?? "the rule's residual"}, of mass Z = ${decimal(next.residual.mass)}.`,
+  ];
 }
 
 function coin(next, rule) {
-  if (drawnByCoin(next, rule)) return [` The coin fell at u = ${decimal(next.draw.u)}, in this token's slice.`];
+  if (drawnByCoin(next, rule))
+    return [` The coin fell at u = ${decimal(next.draw.u)}, in this token's slice.`];
   return !TAKES_ARGMAX.has(rule) && next.p === 1 ? [" All the mass is on it, so no coin was needed."] : [];
 }

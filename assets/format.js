@@ -2,7 +2,8 @@
 
 // Only glyphs that common fonts have; every other invisible character is named by its code.
 const GLYPHS = { 9: "⇥", 10: "⏎" };
-const HIDDEN = /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/;
+const HIDDEN =
+  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/;
 const WIDE_SPACE = /[\u1680\u2000-\u200a\u202f\u205f\u3000]/;
 const COMBINING = /^\p{M}/u;
 const CLIP = 60;
@@ -36,7 +37,10 @@ export function parts(piece, clip = CLIP) {
 }
 
 // A token as one visible string.
-export const visible = (piece, clip = CLIP) => parts(piece, clip).map((part) => part[1]).join("");
+export const visible = (piece, clip = CLIP) =>
+  parts(piece, clip)
+    .map((part) => part[1])
+    .join("");
 
 const SPOKEN = { "·": "space", "⏎": "newline", "⇥": "tab" };
 
@@ -68,7 +72,8 @@ export function percent(value) {
 export function decimal(value) {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
-  if (Math.abs(value) < 0.001) return value.toExponential(1).replace("e-", " × 10⁻").replace(/\d+$/, superscript);
+  if (Math.abs(value) < 0.001)
+    return value.toExponential(1).replace("e-", " × 10⁻").replace(/\d+$/, superscript);
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en").replaceAll(",", " ");
   return String(Number(value.toPrecision(digits(value))));
 }

@@ -17,12 +17,15 @@ export const KEYS = [
   { key: "Escape", shown: "Esc", command: "escape", says: "close a sheet or a message" },
 ];
 
-const TYPING = "input,textarea,select,[contenteditable=true],[role=slider],[role=listbox],[role=option],[role=dialog],dialog";
+const TYPING =
+  "input,textarea,select,[contenteditable=true],[role=slider],[role=listbox],[role=option],[role=dialog],dialog";
 
 // The command of a key press, or null. "?" needs Shift on most keyboards, so only arrows look at it.
 export function commandOf(event) {
   const arrow = event.key.startsWith("Arrow");
-  const found = KEYS.find((entry) => entry.key === event.key && (!arrow || Boolean(entry.shift) === event.shiftKey));
+  const found = KEYS.find(
+    (entry) => entry.key === event.key && (!arrow || Boolean(entry.shift) === event.shiftKey),
+  );
   return found?.command ?? null;
 }
 
@@ -30,7 +33,8 @@ export function listen(root, run, signal) {
   document.addEventListener(
     "keydown",
     (event) => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing)
+        return;
       if (!root.isConnected || root.offsetParent === null) return;
       const path = event.composedPath().filter((node) => node.matches);
       if (path.some((node) => node.matches(TYPING))) return;
@@ -49,8 +53,18 @@ export function helpSheet(store) {
   const sheet = el(
     "dialog",
     { class: "ds-help", "aria-label": "Keys" },
-    el("header", { class: "ds-head" }, el("h2", {}, "Keys"), el("span", { class: "ds-spring" }), button("Close", { onclick: close })),
-    el("dl", {}, KEYS.map((entry) => el("div", {}, el("dt", {}, el("kbd", {}, entry.shown)), el("dd", {}, entry.says)))),
+    el(
+      "header",
+      { class: "ds-head" },
+      el("h2", {}, "Keys"),
+      el("span", { class: "ds-spring" }),
+      button("Close", { onclick: close }),
+    ),
+    el(
+      "dl",
+      {},
+      KEYS.map((entry) => el("div", {}, el("dt", {}, el("kbd", {}, entry.shown)), el("dd", {}, entry.says))),
+    ),
   );
   sheet.addEventListener("close", close);
   return {

@@ -19,7 +19,12 @@ export function lanesView(store, actions) {
   const chooser = el(
     "section",
     { class: "ds-panel ds-chooser", "aria-label": "Rules to compare" },
-    el("header", { class: "ds-head" }, el("h2", {}, "Compare rules"), el("p", { class: "ds-facts" }, "the models run again, same seed, each rule on its own path")),
+    el(
+      "header",
+      { class: "ds-head" },
+      el("h2", {}, "Compare rules"),
+      el("p", { class: "ds-facts" }, "the models run again, same seed, each rule on its own path"),
+    ),
     pick,
     el("div", { class: "ds-actions" }, run, hint, meaning),
   );
@@ -38,7 +43,10 @@ export function lanesView(store, actions) {
     const greedy = head.sampling.temperature === 0 || head.sampling.top_k === 1;
     const rules = state.choices.rules.filter((rule) => greedy || !rule.greedy_only);
     picked = new Set(rules.map((rule) => rule.id).filter((id) => id === head.rule || FIRST.includes(id)));
-    replace(pick, ruleGroups(rules, picked, tell, (rule) => setText(meaning, `${rule.title}. ${rule.meaning}`)));
+    replace(
+      pick,
+      ruleGroups(rules, picked, tell, (rule) => setText(meaning, `${rule.title}. ${rule.meaning}`)),
+    );
     tell();
   }
 
@@ -72,7 +80,16 @@ export function lanesView(store, actions) {
       if (sessions.length === 0) return;
       const lanes = sessions.map((session) => ({ session, tokens: output(session), pieces: session.pieces }));
       replace(metrics, metricsTable(lanes, state.focus));
-      replace(staff, el("header", { class: "ds-head" }, el("h2", {}, "Lanes"), el("p", { class: "ds-facts" }, divergenceText(lanes))), staffOf(lanes, Math.max(24, width), state, actions));
+      replace(
+        staff,
+        el(
+          "header",
+          { class: "ds-head" },
+          el("h2", {}, "Lanes"),
+          el("p", { class: "ds-facts" }, divergenceText(lanes)),
+        ),
+        staffOf(lanes, Math.max(24, width), state, actions),
+      );
     },
   };
 }
@@ -88,7 +105,11 @@ function ruleGroups(rules, picked, changed, explain) {
       "div",
       { class: "ds-rulegroup", role: "group", "aria-label": title },
       el("span", {}, title),
-      el("div", {}, rules.filter((rule) => kindOf(rule) === kind).map((rule) => ruleBox(rule, picked, changed, explain))),
+      el(
+        "div",
+        {},
+        rules.filter((rule) => kindOf(rule) === kind).map((rule) => ruleBox(rule, picked, changed, explain)),
+      ),
     ),
   );
 }
@@ -101,12 +122,20 @@ function ruleBox(rule, picked, changed, explain) {
     changed();
   });
   const say = () => explain(rule);
-  return el("label", { class: "ds-rulechoice", title: rule.meaning, onpointerenter: say, onfocusin: say }, box, rule.title.replace(/^Fault: /, ""));
+  return el(
+    "label",
+    { class: "ds-rulechoice", title: rule.meaning, onpointerenter: say, onfocusin: say },
+    box,
+    rule.title.replace(/^Fault: /, ""),
+  );
 }
 
 function divergenceText(lanes) {
   if (lanes.length < 2) return "choose rules above to add lanes";
-  const found = lanes.slice(1).map((lane) => firstDivergence(lanes[0].tokens, lane.tokens)).filter((at) => at !== null);
+  const found = lanes
+    .slice(1)
+    .map((lane) => firstDivergence(lanes[0].tokens, lane.tokens))
+    .filter((at) => at !== null);
   return found.length ? `first divergence at position ${Math.min(...found)}` : "no divergence so far";
 }
 
@@ -116,7 +145,15 @@ function metricsTable(lanes, focus) {
   return el(
     "table",
     { class: "ds-table" },
-    el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text)))),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        heads.map((text) => el("th", { scope: "col" }, text)),
+      ),
+    ),
     el(
       "tbody",
       {},
@@ -129,7 +166,11 @@ function metricsTable(lanes, focus) {
           { class: session.id === focus ? "is-current" : null },
           el("th", { scope: "row" }, session.head.rule, el("small", {}, ` #${session.id}`)),
           cell(share(tally.accepted, tally.tested)),
-          cell(tally.rounds ? `${decimal(tally.emitted / tally.rounds)} (${tally.emitted} / ${tally.rounds})` : "–"),
+          cell(
+            tally.rounds
+              ? `${decimal(tally.emitted / tally.rounds)} (${tally.emitted} / ${tally.rounds})`
+              : "–",
+          ),
           cell(`${count(tally.emitted, "token")}, ${session.status}`),
           cell(i === 0 ? el("em", { class: "ds-kind" }, "baseline") : against(lanes[0], lane, first)),
         );
@@ -145,24 +186,34 @@ function against(baseline, lane, first) {
   const own = lane.session.head.rule === baseline.session.head.rule;
   const ended = !isLive(lane.session.status) && !isLive(baseline.session.status);
   const unlike = own ? firstUnlike(baseline.session, lane.session) : null;
-  if (unlike !== null) return el("em", { class: "ds-kind is-faulty" }, `not reproduced: round ${unlike} differs`);
+  if (unlike !== null)
+    return el("em", { class: "ds-kind is-faulty" }, `not reproduced: round ${unlike} differs`);
   if (first !== null) return `diverges at position ${first}`;
   if (!ended || baseline.tokens.length !== lane.tokens.length) return "same so far";
   return own ? el("em", { class: "ds-kind is-good" }, "reproduced") : "same tokens";
 }
 
 function staffOf(lanes, width, state, actions) {
-  const divergences = lanes.map((lane, i) => (i === 0 ? null : firstDivergence(lanes[0].tokens, lane.tokens)));
+  const divergences = lanes.map((lane, i) =>
+    i === 0 ? null : firstDivergence(lanes[0].tokens, lane.tokens),
+  );
   return staves(lanes, width).map(({ from, to }) => {
     const columns = Array.from({ length: to - from }, (_, i) => from + i);
     return el(
       "div",
       { class: "ds-stave", style: { gridTemplateColumns: `8.5rem repeat(${to - from}, auto) 1fr` } },
       el("span", { class: "ds-stave-name" }),
-      columns.map((at) => el("span", { class: "ds-stave-at" }, at === from || at % 5 === 0 ? String(at) : "")),
+      columns.map((at) =>
+        el("span", { class: "ds-stave-at" }, at === from || at % 5 === 0 ? String(at) : ""),
+      ),
       el("span", {}),
       lanes.map((lane, i) => [
-        el("span", { class: "ds-stave-name" }, el("b", {}, lane.session.head.rule), el("small", {}, `#${lane.session.id}`)),
+        el(
+          "span",
+          { class: "ds-stave-name" },
+          el("b", {}, lane.session.head.rule),
+          el("small", {}, `#${lane.session.id}`),
+        ),
         columns.map((at) => laneToken(lanes, i, at, divergences[i], state, actions)),
         el("span", {}),
       ]),
@@ -176,7 +227,8 @@ function laneToken(lanes, i, at, divergence, state, actions) {
   if (!token) return el("span", { class: "ds-lane-none" });
   const base = lanes[0].tokens[at];
   const differs = i > 0 && base !== undefined && base.id !== token.id;
-  const here = state.focus === session.id && state.cursor?.round === token.round && state.cursor?.pos === token.pos;
+  const here =
+    state.focus === session.id && state.cursor?.round === token.round && state.cursor?.pos === token.pos;
   const position = session.rounds[token.round].positions[token.pos];
   const first = divergence === at;
   return el(

@@ -9,15 +9,19 @@ export function read(search) {
     s: number(query.get("s")),
     cursor: round === null ? null : { round, pos: pos ?? -1 },
     view: query.get("view") === "compare" ? "compare" : "inspect",
-    lanes: (query.get("lanes") ?? "").split(",").map(number).filter((id) => id !== null),
+    lanes: (query.get("lanes") ?? "")
+      .split(",")
+      .map(number)
+      .filter((id) => id !== null),
   };
 }
 
 // The address of a state. A screen that follows has no r and i: opened again, it follows again.
 export function write(state, href) {
   const url = new URL(href);
-  const set = (name, value) => (value === null ? url.searchParams.delete(name) : url.searchParams.set(name, value));
-  const cursor = state.follow ? null : state.cursor ?? state.want;
+  const set = (name, value) =>
+    value === null ? url.searchParams.delete(name) : url.searchParams.set(name, value);
+  const cursor = state.follow ? null : (state.cursor ?? state.want);
   set("s", state.focus);
   set("r", cursor ? cursor.round : null);
   set("i", cursor ? cursor.pos : null);

@@ -65,11 +65,16 @@ export function mount(element, source) {
   });
   new ResizeObserver(later).observe(root);
   new MutationObserver(later).observe(document.body, { attributes: true, attributeFilter: ["class"] });
-  listen(root, (command) => {
-    const moved = run(command);
-    if (root.querySelector(".ds-flow")?.contains(document.activeElement)) requestAnimationFrame(() => strip.focusToken());
-    return moved;
-  }, signal);
+  listen(
+    root,
+    (command) => {
+      const moved = run(command);
+      if (root.querySelector(".ds-flow")?.contains(document.activeElement))
+        requestAnimationFrame(() => strip.focusToken());
+      return moved;
+    },
+    signal,
+  );
   window.addEventListener("popstate", () => line.restore(read(location.search)), { signal });
   line.restore(read(location.search));
   render();
@@ -82,16 +87,7 @@ function layout([bar, sessions, text, round, decision, bars, lanes, time, help, 
     { class: "ds" },
     error,
     bar,
-    el(
-      "div",
-      { class: "ds-main" },
-      text,
-      round,
-      lanes,
-      decision,
-      bars,
-      sessions,
-    ),
+    el("div", { class: "ds-main" }, text, round, lanes, decision, bars, sessions),
     time,
     help,
     status,
@@ -105,7 +101,8 @@ function remember(state, action) {
   const href = write(state, location.href);
   if (href === location.href) return;
   const other = read(location.search).s !== state.focus;
-  if (other && action.restoring !== true && read(location.search).s !== null) history.pushState(history.state, "", href);
+  if (other && action.restoring !== true && read(location.search).s !== null)
+    history.pushState(history.state, "", href);
   else if (other) history.replaceState(history.state, "", href);
   else writing = setTimeout(() => history.replaceState(history.state, "", write(state, location.href)), 150);
 }
@@ -123,7 +120,12 @@ function errorBanner(store) {
   const message = el("b", {});
   const hint = el("span", {});
   const close = button("Dismiss", { onclick: () => store.dispatch({ type: "error", error: null }) });
-  const root = el("div", { class: "ds-error", role: "alert", hidden: true }, el("p", {}, message, " ", hint), close);
+  const root = el(
+    "div",
+    { class: "ds-error", role: "alert", hidden: true },
+    el("p", {}, message, " ", hint),
+    close,
+  );
   return {
     root,
     render({ error }) {

@@ -7,9 +7,12 @@ export function recordedSource(recording) {
     subscribe: () => () => {},
     follow: () => {},
     head: (id) => answer(recording.heads[id]),
-    rounds: (id, lo, hi) => answer({ rounds: recording.rounds[id].slice(lo, hi), pieces: recording.pieces[id] }),
+    rounds: (id, lo, hi) =>
+      answer({ rounds: recording.rounds[id].slice(lo, hi), pieces: recording.pieces[id] }),
     sessions: (search) =>
-      answer({ sessions: recording.sessions.filter((row) => row.title.toLowerCase().includes(search.toLowerCase())) }),
+      answer({
+        sessions: recording.sessions.filter((row) => row.title.toLowerCase().includes(search.toLowerCase())),
+      }),
     choices: () => answer({ rules: recording.rules ?? [] }),
   };
 }

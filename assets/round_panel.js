@@ -76,9 +76,33 @@ function draftCard(store, session, round, position, pos, isCurrent) {
       onclick: () => store.dispatch({ type: "cursor", round: round.i, pos }),
     },
     el("span", { class: `ds-token is-${position.fate}` }, tokenText(session.pieces[position.x], 18)),
-    el("span", { class: "ds-fate" }, position.fate, position.rescued ? el("em", { title: "rescued: the target's own draw was another token", role: "img", "aria-label": "rescued" }, " ◆") : null),
-    tested && position.u !== null ? miniDart(position.accept_prob, position.u, position.passed) : el("div", { class: "ds-mini is-none" }),
-    el("span", { class: "ds-pq" }, el("b", {}, "p"), percent(position.p), el("b", {}, "q"), percent(position.q)),
+    el(
+      "span",
+      { class: "ds-fate" },
+      position.fate,
+      position.rescued
+        ? el(
+            "em",
+            {
+              title: "rescued: the target's own draw was another token",
+              role: "img",
+              "aria-label": "rescued",
+            },
+            " ◆",
+          )
+        : null,
+    ),
+    tested && position.u !== null
+      ? miniDart(position.accept_prob, position.u, position.passed)
+      : el("div", { class: "ds-mini is-none" }),
+    el(
+      "span",
+      { class: "ds-pq" },
+      el("b", {}, "p"),
+      percent(position.p),
+      el("b", {}, "q"),
+      percent(position.q),
+    ),
   );
 }
 
@@ -99,4 +123,3 @@ function nextCard(store, session, round, isCurrent) {
     el("span", { class: "ds-pq" }, el("b", {}, "p"), percent(next.p)),
   );
 }
-

@@ -7,14 +7,32 @@ import { isLive } from "./store.js";
 export function sessionBar(store, actions) {
   const name = el("span", { class: "ds-bar-name" });
   const status = el("span", { class: "ds-status" });
-  const stop = button("Stop", { class: "ds-button is-stop", onclick: actions.stop, title: "Stop this session; its finished rounds are kept" });
+  const stop = button("Stop", {
+    class: "ds-button is-stop",
+    onclick: actions.stop,
+    title: "Stop this session; its finished rounds are kept",
+  });
   const what = el("span", { class: "ds-bar-what" });
   const measures = el("span", { class: "ds-measures" });
-  const view = (id, text) => button(text, { class: "ds-tab", onclick: () => actions.view(id), "data-view": id });
-  const tabs = el("div", { class: "ds-tabs", role: "group", "aria-label": "View" }, view("inspect", "Inspect"), view("compare", "Compare"));
+  const view = (id, text) =>
+    button(text, { class: "ds-tab", onclick: () => actions.view(id), "data-view": id });
+  const tabs = el(
+    "div",
+    { class: "ds-tabs", role: "group", "aria-label": "View" },
+    view("inspect", "Inspect"),
+    view("compare", "Compare"),
+  );
   const copied = el("span", { class: "ds-copied", role: "status" });
-  const link = button("Copy link", { class: "ds-button is-quiet", onclick: () => actions.copyLink().then((text) => flash(copied, text)) });
-  const help = button("?", { class: "ds-button is-quiet", "aria-label": "Keys", title: "Keys (?)", onclick: () => store.dispatch({ type: "help", on: true }) });
+  const link = button("Copy link", {
+    class: "ds-button is-quiet",
+    onclick: () => actions.copyLink().then((text) => flash(copied, text)),
+  });
+  const help = button("?", {
+    class: "ds-button is-quiet",
+    "aria-label": "Keys",
+    title: "Keys (?)",
+    onclick: () => store.dispatch({ type: "help", on: true }),
+  });
   const root = el(
     "div",
     { class: "ds-sessionbar" },
@@ -30,7 +48,9 @@ export function sessionBar(store, actions) {
       const key = [session, state.view];
       if (key.every((part, i) => part === drawn[i])) return;
       drawn = key;
-      tabs.querySelectorAll("button").forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view)));
+      tabs
+        .querySelectorAll("button")
+        .forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view)));
       const head = session?.head;
       tabs.hidden = link.hidden = !session;
       setText(name, session ? `#${session.id}` : "");
@@ -62,15 +82,22 @@ function whatRuns(head) {
     sampling.top_p < 1 ? `top-p ${sampling.top_p}` : "",
     sampling.min_p > 0 ? `min-p ${sampling.min_p}` : "",
   ].filter(Boolean);
-  return [head.rule, `${head.drafter} → ${head.target}`, `k ${head.k}`, ...filters, `seed ${head.seed}`].join(" · ");
+  return [head.rule, `${head.drafter} → ${head.target}`, `k ${head.k}`, ...filters, `seed ${head.seed}`].join(
+    " · ",
+  );
 }
 
 function measured(tally) {
   if (!tally.rounds) return [];
-  const one = (label, value, title) => el("span", { class: "ds-measure", title }, el("b", {}, value), ` ${label}`);
+  const one = (label, value, title) =>
+    el("span", { class: "ds-measure", title }, el("b", {}, value), ` ${label}`);
   return [
     one("tested drafts accepted", share(tally.accepted, tally.tested), "accepted / positions tested"),
-    one("tokens per target pass", decimal(tally.emitted / tally.rounds), `${tally.emitted} tokens in ${tally.rounds} passes`),
+    one(
+      "tokens per target pass",
+      decimal(tally.emitted / tally.rounds),
+      `${tally.emitted} tokens in ${tally.rounds} passes`,
+    ),
   ];
 }
 

@@ -7,7 +7,12 @@ import { isLive } from "./store.js";
 export function sessionList(store, actions) {
   const rows = el("ul", { class: "ds-sessionrows" });
   const empty = el("p", { class: "ds-empty" });
-  const find = el("input", { type: "search", class: "ds-input", placeholder: "Find", "aria-label": "Find a session" });
+  const find = el("input", {
+    type: "search",
+    class: "ds-input",
+    placeholder: "Find",
+    "aria-label": "Find a session",
+  });
   find.addEventListener("input", () => {
     store.dispatch({ type: "query", text: find.value });
     actions.refresh();
@@ -27,7 +32,10 @@ export function sessionList(store, actions) {
       if (drawn && key.every((part, i) => part === drawn[i])) return;
       drawn = key;
       const list = nested(state.list ?? []);
-      replace(rows, list.map(({ row, child }) => item(row, child, row.id === state.focus, actions)));
+      replace(
+        rows,
+        list.map(({ row, child }) => item(row, child, row.id === state.focus, actions)),
+      );
       setText(empty, emptyText(state));
       empty.hidden = list.length > 0;
     },
@@ -40,7 +48,10 @@ export function nested(list) {
   const children = (id) => list.filter((row) => row.parent_id === id).sort((a, b) => a.id - b.id);
   return list
     .filter((row) => !ids.has(row.parent_id))
-    .flatMap((row) => [{ row, child: false }, ...children(row.id).map((child) => ({ row: child, child: true }))]);
+    .flatMap((row) => [
+      { row, child: false },
+      ...children(row.id).map((child) => ({ row: child, child: true })),
+    ]);
 }
 
 function emptyText({ list, query }) {
@@ -71,7 +82,11 @@ function item(row, child, current, actions) {
         row.status === "finished" ? null : el("span", { class: `ds-status is-${row.status}` }, row.status),
       ),
       child ? null : el("span", { class: "ds-session-title" }, row.title || row.prompt || "(empty prompt)"),
-      el("span", { class: "ds-session-facts" }, isLive(row.status) ? "" : [count(row.emitted ?? 0, "token"), kept].filter(Boolean).join(" · ")),
+      el(
+        "span",
+        { class: "ds-session-facts" },
+        isLive(row.status) ? "" : [count(row.emitted ?? 0, "token"), kept].filter(Boolean).join(" · "),
+      ),
     ),
   );
 }

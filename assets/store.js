@@ -146,17 +146,25 @@ export function stepRejection(session, cursor, by) {
 // What is selected: the session, its round, the draft there (or null), the token that follows (or null).
 export function selected(state) {
   const session = state.sessions[state.focus] ?? null;
-  const round = state.cursor && session ? session.rounds[state.cursor.round] ?? null : null;
+  const round = state.cursor && session ? (session.rounds[state.cursor.round] ?? null) : null;
   if (!round) return { session, round: null, position: null, next: null };
   const onNext = state.cursor.pos === round.k;
-  return { session, round, position: onNext ? null : round.positions[state.cursor.pos], next: onNext ? round.next : null };
+  return {
+    session,
+    round,
+    position: onNext ? null : round.positions[state.cursor.pos],
+    next: onNext ? round.next : null,
+  };
 }
 
 // The lanes of a session: what it repeats or is repeated by, the original first; at most six.
 export function family(state, id) {
   const rows = state.list ?? [];
   const parent = rows.find((row) => row.id === id)?.parent_id ?? id;
-  const children = rows.filter((row) => row.parent_id === parent).map((row) => row.id).sort((a, b) => a - b);
+  const children = rows
+    .filter((row) => row.parent_id === parent)
+    .map((row) => row.id)
+    .sort((a, b) => a - b);
   return [parent, ...children.slice(-5)];
 }
 

@@ -15,7 +15,9 @@ export function textStrip(store) {
   const welcome = intro();
   const scroller = el("div", { class: "ds-strip" }, prompt, flow, empty, welcome);
   const drops = el("input", { type: "checkbox", checked: true });
-  drops.addEventListener("change", () => store.dispatch({ type: "option", name: "drops", value: drops.checked }));
+  drops.addEventListener("change", () =>
+    store.dispatch({ type: "option", name: "drops", value: drops.checked }),
+  );
   const root = el(
     "section",
     { class: "ds-panel ds-text", "aria-label": "Text" },
@@ -36,7 +38,8 @@ export function textStrip(store) {
 
   flow.addEventListener("click", (event) => {
     const token = event.target.closest(".ds-token");
-    if (token) store.dispatch({ type: "cursor", round: Number(token.dataset.round), pos: Number(token.dataset.pos) });
+    if (token)
+      store.dispatch({ type: "cursor", round: Number(token.dataset.round), pos: Number(token.dataset.pos) });
   });
 
   function reset(id) {
@@ -110,7 +113,9 @@ export function textStrip(store) {
       flow.classList.toggle("without-drops", !state.options.drops);
       setText(prompt, session?.head?.prompt ?? "");
       prompt.hidden = !session?.head?.prompt;
-      if (session) for (let i = built.length; i < session.rounds.length; i += 1) append(session.rounds[i], session.pieces);
+      if (session)
+        for (let i = built.length; i < session.rounds.length; i += 1)
+          append(session.rounds[i], session.pieces);
       setText(empty, emptyText(session));
       empty.hidden = built.length > 0 || !session;
       welcome.hidden = built.length > 0 || Boolean(session && !isLive(session.status));
@@ -135,7 +140,10 @@ function intro() {
     { class: "ds-intro" },
     line("Draft. ", "A cheap model proposes k tokens."),
     line("Verify. ", "The target scores all of them in one pass; a coin and a threshold decide each one."),
-    line("Refill. ", "The first rejected token is replaced by a draw from what the target wants and the draft lacks; if all stand, the target adds one for free."),
+    line(
+      "Refill. ",
+      "The first rejected token is replaced by a draw from what the target wants and the draft lacks; if all stand, the target adds one for free.",
+    ),
     line("", "Press Run to watch it happen, or open a session from the list. Press ? for the keys."),
   );
 }
@@ -164,6 +172,11 @@ function legend() {
     "ul",
     { class: "ds-legend", "aria-label": "Fates" },
     fates.map((fate) => el("li", {}, el("span", { class: `ds-sample is-${fate}` }, "abc"), fate)),
-    el("li", { title: "accepted although the target's own draw was another token" }, el("span", { class: "ds-gem" }, "◆"), "rescued"),
+    el(
+      "li",
+      { title: "accepted although the target's own draw was another token" },
+      el("span", { class: "ds-gem" }, "◆"),
+      "rescued",
+    ),
   );
 }

@@ -14,9 +14,19 @@ export function timeline(store, actions) {
     "aria-label": "Round",
     "aria-valuemin": "0",
   });
-  const control = (name, label, run, key) => button(icon(name), { class: "ds-button is-icon", "aria-label": label, title: `${label} (${key})`, onclick: run });
+  const control = (name, label, run, key) =>
+    button(icon(name), {
+      class: "ds-button is-icon",
+      "aria-label": label,
+      title: `${label} (${key})`,
+      onclick: run,
+    });
   const play = control("play", "Play", () => actions.run("play"), "space");
-  const follow = button("Follow", { class: "ds-button is-follow", title: "Follow the newest round (f)", onclick: () => actions.run("follow") });
+  const follow = button("Follow", {
+    class: "ds-button is-follow",
+    title: "Follow the newest round (f)",
+    onclick: () => actions.run("follow"),
+  });
   const where = el("output", { class: "ds-where" });
   const root = el(
     "section",

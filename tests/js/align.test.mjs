@@ -29,7 +29,14 @@ test("the same tokens with another coin are not a reproduction", () => {
 test("staves cover every position once and fit the width", () => {
   const tokens = Array.from({ length: 40 }, (_, id) => ({ id }));
   const pieces = Object.fromEntries(tokens.map(({ id }) => [id, "x".repeat(1 + (id % 7))]));
-  const found = staves([{ tokens, pieces }, { tokens: tokens.slice(0, 12), pieces }], 30, 1);
+  const found = staves(
+    [
+      { tokens, pieces },
+      { tokens: tokens.slice(0, 12), pieces },
+    ],
+    30,
+    1,
+  );
   assert.equal(found[0].from, 0);
   assert.equal(found.at(-1).to, 40);
   found.slice(1).forEach((stave, i) => assert.equal(stave.from, found[i].to));
@@ -41,5 +48,8 @@ test("staves cover every position once and fit the width", () => {
 
 test("a token wider than the screen still gets a stave", () => {
   const lane = { tokens: [{ id: 0 }, { id: 1 }], pieces: { 0: "x".repeat(99), 1: "y" } };
-  assert.deepEqual(staves([lane], 5), [{ from: 0, to: 1 }, { from: 1, to: 2 }]);
+  assert.deepEqual(staves([lane], 5), [
+    { from: 0, to: 1 },
+    { from: 1, to: 2 },
+  ]);
 });

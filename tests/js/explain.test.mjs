@@ -7,12 +7,18 @@ const one = (position, more = {}) => ({ ...round(0, "a"), ...more, positions: [p
 const say = (position, rule) => words(explainDraft(one(position), 0, rule));
 
 test("the sentence has this token's numbers and the right side of the threshold", () => {
-  assert.match(say(draft("rejected"), "stochastic"), /<10> 20\.0\s%, the draft gave it 40\.0\s%.*probability 0\.5.*u = 0\.7, not below that: rejected/);
+  assert.match(
+    say(draft("rejected"), "stochastic"),
+    /<10> 20\.0\s%, the draft gave it 40\.0\s%.*probability 0\.5.*u = 0\.7, not below that: rejected/,
+  );
   assert.match(say(draft("accepted"), "stochastic"), /u = 0\.3, below that: kept/);
 });
 
 test("a token the target wants more needs no luck, one it never says has none", () => {
-  assert.match(say(draft("accepted", 10, { p: 0.6, accept_prob: 1 }), "stochastic"), /kept wherever the coin falls/);
+  assert.match(
+    say(draft("accepted", 10, { p: 0.6, accept_prob: 1 }), "stochastic"),
+    /kept wherever the coin falls/,
+  );
   assert.match(say(draft("rejected", 10, { p: 0, accept_prob: 0 }), "stochastic"), /never says this here/);
 });
 
@@ -26,7 +32,10 @@ test("rules without a coin are explained by what they compare", () => {
   const missed = draft("rejected", 10, { u: null, own: { token: 7, u: 0.2, slice: [0, 1] } });
   assert.match(say(missed, "sampler-match"), /drew its own token here, <7>: another one/);
   assert.match(say(draft("accepted", 10, { u: null }), "argmax"), /most probable token, so it stands/);
-  assert.match(say(draft("accepted", 10, { u: null }), "a-rule-of-tomorrow"), /tosses no coin here: it keeps/);
+  assert.match(
+    say(draft("accepted", 10, { u: null }), "a-rule-of-tomorrow"),
+    /tosses no coin here: it keeps/,
+  );
 });
 
 test("block verification: a failed test can be overruled by a longer prefix", () => {
@@ -40,7 +49,10 @@ test("the threshold is named for what it is", () => {
   assert.equal(thresholdName(draft("accepted"), "stochastic"), "p/q");
   assert.equal(thresholdName(draft("accepted", 10, { p: 0.9, accept_prob: 1 }), "stochastic"), "min(1, p/q)");
   assert.equal(thresholdName(draft("accepted", 10, { accept_prob: 0.2 }), "one-hot"), "p(x)");
-  assert.equal(thresholdName(draft("accepted", 10, { accept_prob: 0.77 }), "a-rule-of-tomorrow"), "accepts with");
+  assert.equal(
+    thresholdName(draft("accepted", 10, { accept_prob: 0.77 }), "a-rule-of-tomorrow"),
+    "accepts with",
+  );
   assert.equal(formula(draft("accepted"), "stochastic"), "p/q = 0.2 / 0.4 = 0.5");
   assert.equal(formula(draft("untested"), "stochastic"), "");
 });
@@ -51,7 +63,10 @@ test("the token that follows says where it came from", () => {
   assert.equal(origin(bonus, "stochastic"), "drawn from p");
   const corrected = round(0, "ar");
   corrected.next.residual = { mass: 0.325, degenerate: false, top: [], rest: [0, 0] };
-  assert.match(words(explainNext(corrected, "stochastic")), /After the rejection of <11>.*mass Z = 0\.325.*slice/);
+  assert.match(
+    words(explainNext(corrected, "stochastic")),
+    /After the rejection of <11>.*mass Z = 0\.325.*slice/,
+  );
   assert.equal(origin(corrected, "stochastic"), "from the residual");
   assert.match(words(explainNext(corrected, "fault-residual-from-p")), /faulty rule draws it from p/);
   corrected.next.residual.degenerate = true;
@@ -74,7 +89,13 @@ test("every rule's own words: a forgiven miss, a bar, shared noise, what a refil
   assert.match(say(draft("rejected"), "lenient"), /Under this rule it is kept with probability 0\.5/);
   assert.match(say(draft("accepted", 10, { u: null, accept_prob: 1 }), "typical"), /likely enough/);
   assert.match(say(draft("rejected", 10, { u: null, accept_prob: 0 }), "relaxed"), /not close enough/);
-  assert.match(say(draft("rejected", 10, { u: null, accept_prob: 0, own: { token: 7, u: null, slice: null } }), "gumbel"), /target picked <7>/);
+  assert.match(
+    say(
+      draft("rejected", 10, { u: null, accept_prob: 0, own: { token: 7, u: null, slice: null } }),
+      "gumbel",
+    ),
+    /target picked <7>/,
+  );
   const corrected = round(0, "ar");
   corrected.next.residual = { mass: 0.3, degenerate: false, top: [], rest: [0, 0] };
   assert.match(words(explainNext(corrected, "one-hot")), /p without the rejected token, of mass Z = 0\.3/);

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { breaksLine, decimal, milliseconds, parts, percent, share, spoken, visible } from "../../assets/format.js";
+import {
+  breaksLine,
+  decimal,
+  milliseconds,
+  parts,
+  percent,
+  share,
+  spoken,
+  visible,
+} from "../../assets/format.js";
 
 test("whitespace, control, bidi and zero-width characters are visible", () => {
   assert.equal(visible(" the"), "·the");

@@ -9,7 +9,12 @@ const state = { ...initial, focus: 41, follow: false, cursor: { round: 12, pos: 
 test("a state survives its link", () => {
   const href = write({ ...state, view: "compare" }, "http://localhost:7860/?__theme=dark");
   assert.equal(href, "http://localhost:7860/?__theme=dark&s=41&r=12&i=3&view=compare&lanes=41,42");
-  assert.deepEqual(read(new URL(href).search), { s: 41, cursor: { round: 12, pos: 3 }, view: "compare", lanes: [41, 42] });
+  assert.deepEqual(read(new URL(href).search), {
+    s: 41,
+    cursor: { round: 12, pos: 3 },
+    view: "compare",
+    lanes: [41, 42],
+  });
 });
 
 test("a screen that follows has no place in its link, so it follows again", () => {
@@ -24,7 +29,12 @@ test("a place that has not arrived yet stays in the link", () => {
 });
 
 test("nonsense in a link is nothing", () => {
-  assert.deepEqual(read("?s=abc&r=-1&view=<b>&lanes=1,x,3"), { s: null, cursor: null, view: "inspect", lanes: [1, 3] });
+  assert.deepEqual(read("?s=abc&r=-1&view=<b>&lanes=1,x,3"), {
+    s: null,
+    cursor: null,
+    view: "inspect",
+    lanes: [1, 3],
+  });
 });
 
 test("no two keys clash, and each has a word", () => {

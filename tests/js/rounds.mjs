@@ -14,7 +14,10 @@ export function round(i, fates, { next = 90 + i, x = 10 } = {}) {
     emitted: accepted + (next === null ? 0 : 1),
     source,
     positions: [...fates].map((fate, pos) => draft(FATES[fate], x + pos)),
-    next: next === null ? null : { token: next, source, draw: { token: next, u: 0.5, slice: [0, 1] }, p: 0.5, residual: null },
+    next:
+      next === null
+        ? null
+        : { token: next, source, draw: { token: next, u: 0.5, slice: [0, 1] }, p: 0.5, residual: null },
     times: [1, 2, 3],
   };
 }

@@ -35,14 +35,25 @@ function wired(changes = {}) {
   };
   const closing = new AbortController();
   const store = createStore();
-  return { store, asked, followed, source, line: connect(store, source, closing.signal), close: () => closing.abort() };
+  return {
+    store,
+    asked,
+    followed,
+    source,
+    line: connect(store, source, closing.signal),
+    close: () => closing.abort(),
+  };
 }
 
 test("opening a session fetches its rounds a page at a time, each once", async () => {
   const { store, asked, line, followed, close } = wired();
   await line.open(1);
   await settled();
-  assert.deepEqual(asked, [[0, 200], [200, 400], [400, 450]]);
+  assert.deepEqual(asked, [
+    [0, 200],
+    [200, 400],
+    [400, 450],
+  ]);
   assert.equal(store.get().sessions[1].rounds.length, 450);
   assert.equal(store.get().sessions[1].pieces[10], " the");
   assert.deepEqual(followed, [], "a finished session needs no tail");
@@ -51,16 +62,24 @@ test("opening a session fetches its rounds a page at a time, each once", async (
 
 test("a delta that comes too early is back-filled, not mixed in", async () => {
   const { store, asked, source, close } = wired();
-  source.say({ updates: [{ s: 1, n: 450, status: "running", lo: 448, rounds: rounds.slice(448), pieces: {} }] });
+  source.say({
+    updates: [{ s: 1, n: 450, status: "running", lo: 448, rounds: rounds.slice(448), pieces: {} }],
+  });
   await settled();
   assert.deepEqual(asked[0], [0, 200]);
-  assert.deepEqual(store.get().sessions[1].rounds.map((one) => one.i), rounds.map((one) => one.i));
+  assert.deepEqual(
+    store.get().sessions[1].rounds.map((one) => one.i),
+    rounds.map((one) => one.i),
+  );
   close();
 });
 
 test("a live session is followed, with its lanes while they are on view", async () => {
   const live = { ...head, rounds: 0, status: "running" };
-  const { line, followed, source, close } = wired({ head: (id) => Promise.resolve({ ...live, id }), rerun: () => Promise.resolve({ sessions: [2, 3] }) });
+  const { line, followed, source, close } = wired({
+    head: (id) => Promise.resolve({ ...live, id }),
+    rerun: () => Promise.resolve({ sessions: [2, 3] }),
+  });
   source.say({ started: 1 });
   await settled();
   assert.deepEqual(followed.at(-1), [1]);
@@ -71,7 +90,8 @@ test("a live session is followed, with its lanes while they are on view", async 
 });
 
 test("a failing call is a banner with its hint", async () => {
-  const broken = () => Promise.reject(Object.assign(new Error("There is no session 9."), { hint: "Choose one." }));
+  const broken = () =>
+    Promise.reject(Object.assign(new Error("There is no session 9."), { hint: "Choose one." }));
   const { store, line, close } = wired({ head: broken });
   await line.open(9);
   assert.deepEqual(store.get().error, { message: "There is no session 9.", hint: "Choose one." });

@@ -1,12 +1,27 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createStore, family, initial, interesting, reduce, selected, step, stepRejection, stepRound, steps } from "../../assets/store.js";
+import {
+  createStore,
+  family,
+  initial,
+  interesting,
+  reduce,
+  selected,
+  step,
+  stepRejection,
+  stepRound,
+  steps,
+} from "../../assets/store.js";
 import { round } from "./rounds.mjs";
 
 const fates = ["aaa", "aru", "ruu", "aaa", "aar"];
 const rounds = fates.map((text, i) => round(i, text));
 const filled = (...actions) =>
-  [{ type: "focus", s: 1 }, { type: "delta", s: 1, n: 5, status: "running", lo: 0, rounds: [...rounds], pieces: {} }, ...actions].reduce(reduce, initial);
+  [
+    { type: "focus", s: 1 },
+    { type: "delta", s: 1, n: 5, status: "running", lo: 0, rounds: [...rounds], pieces: {} },
+    ...actions,
+  ].reduce(reduce, initial);
 
 test("a new round moves a screen that follows", () => {
   const state = filled();
@@ -25,7 +40,10 @@ test("rounds seen twice count once", () => {
   const state = filled({ type: "delta", s: 1, n: 6, lo: 3, rounds: [rounds[3], rounds[4], round(5, "r")] });
   assert.equal(state.sessions[1].rounds.length, 6);
   assert.equal(state.sessions[1].tally.rounds, 6);
-  assert.deepEqual(state.sessions[1].rounds.map((one) => one.i), [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    state.sessions[1].rounds.map((one) => one.i),
+    [0, 1, 2, 3, 4, 5],
+  );
 });
 
 test("a gap is not filled with wrong rounds; n still says how far the source is", () => {
@@ -36,7 +54,14 @@ test("a gap is not filled with wrong rounds; n still says how far the source is"
 });
 
 test("the tally is the counters' fold", () => {
-  assert.deepEqual(filled().sessions[1].tally, { rounds: 5, proposed: 15, tested: 12, accepted: 9, emitted: 14, rescued: 0 });
+  assert.deepEqual(filled().sessions[1].tally, {
+    rounds: 5,
+    proposed: 15,
+    tested: 12,
+    accepted: 9,
+    emitted: 14,
+    rescued: 0,
+  });
 });
 
 test("a link's place waits for its round, and later rounds do not take it away", () => {
