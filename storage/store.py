@@ -8,7 +8,7 @@ folds over events; the few counters on a session's line are a cache of that fold
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import platformdirs
@@ -16,7 +16,7 @@ from sqlite_utils import Database
 
 from engine.core.coins import MAX_SEED
 from engine.core.events import Event, PromptRead, Round, SessionFinished, SessionStarted
-from storage import tables
+from storage import exporting, importing, tables
 from storage.codec import encode
 from storage.connections import Connections
 from storage.errors import StoreError
@@ -24,6 +24,7 @@ from storage.file_check import check_file
 from storage.info import COLUMNS, UNFINISHED, WRITER_GONE, SessionInfo, from_line, interrupted
 from storage.migrations import migrate
 from storage.owners import Owners
+from storage.reading import Package
 from storage.session_line import advance, as_text, check_order, new_line
 
 #: Tokens kept of a wide row (docs/storage.md has the measurement behind it).
@@ -272,6 +273,25 @@ class Store:
         """What the database takes on disk, with its write-ahead log."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
+
+    # Sharing
+
+    def export(self, session_ids: Sequence[int]) -> bytes:
+        """These sessions as one file (docs/export.md), parents before their children.
+
+        Raises StoreError for an unknown session, for one that has not ended, and for more than a file holds.
+        """
+        infos = [self.session(i) for i in session_ids]
+        with self._connections.reading() as db:
+            return exporting.whole_file(db, infos)
+
+    def add_package(self, package: Package) -> list[int]:
+        """Store the sessions of a file that was read, in one transaction; their new ids in the file's order.
+
+        Raises StoreError, and stores nothing, where a token id already stands for other bytes.
+        """
+        with self._connections.writing() as db:
+            return importing.write(db, package)
 
     # Inside a transaction
 
