@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Protocol
 
 from engine import rules
@@ -38,12 +38,40 @@ class Sink(Protocol):
         """The next event after SessionStarted."""
 
 
+class Task(ABC):
+    """Work on the models that somebody waits for and can stop.
+
+    `progress` says in a phrase what it is doing; empty once it has ended.
+    """
+
+    progress: str
+    cancelled: threading.Event
+    done: threading.Event
+
+    @abstractmethod
+    def execute(self, models: Models) -> None:
+        """Do it, on the worker's thread. Sets `done`, whatever happens."""
+
+    @abstractmethod
+    def withdraw(self) -> None:
+        """It was stopped while it waited, and will not be executed."""
+
+    def check(self) -> None:
+        """Raise Cancelled once somebody has stopped it."""
+        if self.cancelled.is_set():
+            raise loop.Cancelled
+
+    def loading(self, message: str, fraction: float | None) -> None:
+        """The progress of loading, which a stop interrupts at its next report."""
+        self.check()
+        self.progress = phrase(message, fraction)
+
+
 @dataclass(eq=False)
-class Run:
+class Run(Task):
     """A session on its way.
 
     A re-run repeats the tokens of its parent: `prompt`, which belong to the tokenizer of that fingerprint.
-    `progress` says in a phrase what it is doing; empty once it has ended.
     """
 
     started: SessionStarted
@@ -54,15 +82,11 @@ class Run:
     cancelled: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
 
-    def check(self) -> None:
-        """Raise Cancelled once somebody has stopped the run."""
-        if self.cancelled.is_set():
-            raise loop.Cancelled
+    def execute(self, models: Models) -> None:
+        execute(self, models)
 
-    def loading(self, message: str, fraction: float | None) -> None:
-        """The progress of loading, which a stop interrupts at its next report."""
-        self.check()
-        self.progress = phrase(message, fraction)
+    def withdraw(self) -> None:
+        finish(self, SessionFinished("stopped", "stopped before it began", 0.0))
 
 
 def phrase(message: str, fraction: float | None) -> str:
@@ -74,21 +98,21 @@ class Worker:
     """The queue and its thread, which starts with the first job and ends with `close`."""
 
     def __init__(self) -> None:
-        self._jobs: dict[object, Job] = {}  # in the order they came; a run's job has the run as its key
+        self._jobs: dict[object, Job] = {}  # in the order they came; a task's job has the task as its key
         self._current: object = None
         self._change = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, run: Run) -> None:
-        """Queue a run behind those before it."""
+    def submit(self, task: Task) -> None:
+        """Queue a run or another task behind those before it."""
         with self._change:
             ahead = [*self._jobs, self._current]
-            if any(isinstance(key, Run) for key in ahead):
-                run.progress = "Waiting for the run before"
+            if any(isinstance(key, Task) for key in ahead):
+                task.progress = "Waiting for the run before"
             elif ahead != [None]:
-                run.progress = "Waiting for the models"
-            self._add(run, partial(execute, run))
+                task.progress = "Waiting for the models"
+            self._add(task, task.execute)
 
     def warm(self, target: str, drafter: str, note: Callable[[str], None]) -> None:
         """Load a pair before anyone asks for it; `note` is told how far it is, "" at the end, or what went
@@ -104,22 +128,22 @@ class Worker:
         with self._change:
             self._add(object(), job)
 
-    def stop(self, run: Run) -> None:
-        """End a run: within one draft step, at once when it is still waiting."""
-        run.cancelled.set()
+    def stop(self, task: Task) -> None:
+        """End a run or another task: within one draft step, at once when it is still waiting."""
+        task.cancelled.set()
         with self._change:
-            waiting = self._jobs.pop(run, None)
+            waiting = self._jobs.pop(task, None)
         if waiting:
-            finish(run, SessionFinished("stopped", "stopped before it began", 0.0))
+            task.withdraw()
 
     def close(self) -> None:
-        """Stop every run and end the thread. A load under way is waited for."""
+        """Stop everything and end the thread. A load under way is waited for."""
         with self._change:
             self._closed = True
-            runs = [key for key in (*self._jobs, self._current) if isinstance(key, Run)]
+            tasks = [key for key in (*self._jobs, self._current) if isinstance(key, Task)]
             self._change.notify()
-        for run in runs:
-            self.stop(run)
+        for task in tasks:
+            self.stop(task)
         if self._thread is not None:
             self._thread.join()
 

@@ -18,7 +18,7 @@ from engine.rules import RULES, get
 from engine.rules.stochastic import Stochastic
 from tests.core.toys import PROMPT, TextDrafter, ToyDrafter, ToyScorer, random_logits
 
-VOCAB, N = 6, 2000
+VOCAB, N = 6, 3000
 SAMPLED = [rule for rule in RULES.values() if not rule.greedy_only]
 WARM = Sampling(temperature=1.0, top_k=4)
 
