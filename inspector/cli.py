@@ -6,7 +6,6 @@ status 2 and one sentence on stderr.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -202,10 +201,6 @@ def main(args: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has gone; what is still buffered must not fail once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
 
 
 def fail(sentence: str) -> NoReturn:

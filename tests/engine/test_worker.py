@@ -304,6 +304,18 @@ def test_a_stop_interrupts_a_load_at_its_next_report(working, models):
     assert models.drafter.steps == 0
 
 
+def test_what_a_stop_broke_off_is_stopped_and_not_failed(working, models):
+    run = run_for(Ear())
+
+    def load(progress) -> None:
+        working.stop(run)
+        raise ModelError("The download broke off.", "Try again.")
+
+    models.load = load
+    finish(working, run)
+    assert (run.sink.end.status, run.sink.end.reason) == ("stopped", "stopped by hand")
+
+
 def test_a_load_that_fails_leaves_its_message_and_the_worker_lives(working, models):
     def load(progress) -> None:
         raise ModelError("The weights are not here.", "Fetch them.")
