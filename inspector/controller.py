@@ -7,6 +7,7 @@ same events. Everything returned here is plain JSON types, ready for a page or a
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from engine import rules, session
 from engine.core import replay
@@ -17,7 +18,7 @@ from engine.drafters.spec import BITS
 from engine.errors import BadSetting, EngineError
 from engine.session import Request
 from engine.worker import Run, Worker
-from inspector import view_model
+from inspector import law_view, view_model
 from inspector.form import form_of, request_of
 from inspector.sinks import LateSink, Listener, StoreSink, deaf
 from storage import SessionInfo, Store
@@ -149,6 +150,16 @@ class Controller:
         named = set().union(*map(view_model.tokens_of, views))
         return {"rounds": views, "pieces": self._pieces(prompt, named)}
 
+    def laws(self, session_id: int, index: int, i: int) -> dict:
+        """Every rule's exact law where draft i of a round stood, with the token texts it names (see
+        law_view.laws_view). Raises BadSetting for a round or a draft that is not there."""
+        started, prompt = self.beginning(session_id)
+        found = self.store.rounds(session_id, index, index + 1)
+        if not found:
+            raise BadSetting(f"Session {session_id} has no round {index}.", "Choose a round that has ended.")
+        view = law_view.laws_at(found[0], i, rules.get(started.rule, **started.params))
+        return view | {"pieces": self._pieces(prompt, view["tokens"])}
+
     def count(self, session_id: int) -> tuple[int, str]:
         """How many rounds there are, and the status."""
         info = self.store.session(session_id)
@@ -168,7 +179,7 @@ class Controller:
     def all_rounds(self, session_id: int) -> list[Round]:
         return self.store.rounds(session_id, 0, self.store.session(session_id).rounds)
 
-    def _pieces(self, prompt: PromptRead, ids: set[int] | tuple[int, ...]) -> dict[str, object]:
+    def _pieces(self, prompt: PromptRead, ids: Iterable[int]) -> dict[str, object]:
         found = self.store.pieces(prompt.tokenizer, ids)
         special = set(prompt.special)
         return {str(i): view_model.piece_view(piece, i in special) for i, piece in found.items()}
@@ -302,4 +313,5 @@ def rule_view(rule: rules.Rule) -> dict:
     """A rule as lists and forms show it."""
     names = ("id", "title", "meaning", "formula", "source", "closed_form")
     names += ("lossless", "greedy_only", "looks_ahead", "faulty", "params")
-    return {name: getattr(rule, name) for name in names}
+    view = {name: getattr(rule, name) for name in names}
+    return view | {"drafts_otherwise": law_view.drafts_otherwise(rule.id)}

@@ -6,14 +6,43 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from engine import rules
 from engine.core import rows
-from engine.core.events import Law
+from engine.core.events import Law, Round
 from engine.core.position_law import position_law, tv_to
 from engine.core.types import PositionLaw, Row, Rule
+from engine.errors import BadSetting
 from inspector.view_model import short
 
 #: Tokens a law lists, by the largest of p, q and any rule's law.
 LISTED = 12
+
+
+def drafts_otherwise(rule_id: str) -> bool:
+    """Whether the rule owns the draft's draw too, so that under it other tokens would have been drafted."""
+    rule = rules.RULES.get(rule_id)
+    return rule is not None and type(rule).draft is not Rule.draft
+
+
+def laws_at(done: Round, i: int, own: Rule) -> dict:
+    """The law of every rule where draft i of a round stood (see `laws_view`); `own` is the session's rule
+    with its parameters, and stands in the place of its defaults. Raises BadSetting for a place without a
+    draft."""
+    block = done.block
+    if not 0 <= i < block.k:
+        raise BadSetting(
+            f"Draft {i} is not there: round {done.index} drafted {block.k}.",
+            "Choose a drafted token; where nothing was drafted every lossless rule draws from p.",
+        )
+    shown = rules.RULES | {own.id: own}
+    taken = {
+        line.rule: line.laws[i]
+        for line in done.matrix
+        if i < len(line.laws)
+        and line.laws[i] is not None
+        and shown.get(line.rule) == rules.RULES.get(line.rule)
+    }
+    return laws_view(block.p[i], block.q[i], shown.values(), taken)
 
 
 def laws_view(p: Row, q: Row, rules: Iterable[Rule], taken: dict[str, Law] | None = None) -> dict:

@@ -10,11 +10,12 @@ import click
 
 from engine import rules
 from engine.core import rows, stats
-from engine.core.events import Round
+from engine.core.events import Judged, Round
 from engine.core.types import Row
 from engine.errors import BadSetting
 from inspector import view_model
 from inspector.controller import Controller, closed_forms
+from inspector.law_view import drafts_otherwise
 from storage import Store, default_path
 
 TOP = 8  # tokens of a row in `show`
@@ -86,13 +87,51 @@ def round_object(done: Round, text: TokenText) -> dict:
         "accepted": done.verdict.n_accepted,
         "emitted": list(done.emitted),
         "positions": positions,
+        "matrix": [matrix_object(done, one, text) for one in done.matrix],
     }
+
+
+def matrix_object(done: Round, one: Judged, text: TokenText) -> dict:
+    """What one rule would have done with the round's drafts; `laws` is per tested draft, None where the rule
+    has no law of a position by itself."""
+    rule = rules.RULES.get(one.rule)
+    fates = [
+        "accepted" if i < one.n_accepted else "rejected" for i in range(min(one.n_accepted + 1, done.block.k))
+    ]
+    fates += ["untested"] * (done.block.k - len(fates))
+    return {
+        "rule": one.rule,
+        "lossless": None if rule is None else rule.lossless,
+        "faulty": None if rule is None else rule.faulty,
+        "draws_drafts_otherwise": drafts_otherwise(one.rule),
+        "accepted": one.n_accepted,
+        "fates": fates,
+        "next_token": one.next_token,
+        "next_text": None if one.next_token is None else text(one.next_token),
+        "next_source": one.next_source,
+        "laws": [None if law is None else {"tv": law.tv, "acceptance": law.acceptance} for law in one.laws],
+    }
+
+
+def position_object(controller: Controller, session_id: int, index: int, pos: int) -> dict:
+    """What `show --json` prints for one position of a round: a draft by its place in the block, or k for the
+    token that follows the accepted ones. Raises BadSetting for a place that is not there."""
+    one = show_object(controller, session_id, index)["rounds"][0]
+    followed = one["positions"][one["drafted"] :]
+    if pos == one["drafted"] and followed:
+        return followed[0]
+    if not 0 <= pos < one["drafted"]:
+        raise BadSetting(
+            f"position is {pos}; round {index} drafted {one['drafted']}.",
+            "Give a draft's place from 0, or the number of drafts for the token that follows them.",
+        )
+    return one["positions"][pos]
 
 
 def draft_object(done: Round, i: int, text: TokenText) -> dict:
     """Draft i: the rule's test and its coin; where it was rejected, also the residual's draw."""
     x, fate, checks = done.block.tokens[i], done.fate(i), done.verdict.checks
-    return position_object(done, i, x, fate, text) | {
+    return place_object(done, i, x, fate, text) | {
         "u": checks[i].u if i < len(checks) else None,
         "accept_prob": checks[i].accept_prob if i < len(checks) else None,
         "rescued": fate == "accepted" and done.own[i] != x,
@@ -106,7 +145,7 @@ def next_object(done: Round, text: TokenText) -> dict:
     purpose = "target" if done.verdict.residual is None else "residual"
     at = done.block.at(purpose, i)
     coin = next((coin for coin in done.coins if coin.at == at and coin.outcome == token), None)
-    return position_object(done, i, token, done.verdict.next_source, text) | {
+    return place_object(done, i, token, done.verdict.next_source, text) | {
         "u": coin.u if coin else None,
         "accept_prob": None,
         "rescued": False,
@@ -114,7 +153,7 @@ def next_object(done: Round, text: TokenText) -> dict:
     }
 
 
-def position_object(done: Round, i: int, token: int, fate: str, text: TokenText) -> dict:
+def place_object(done: Round, i: int, token: int, fate: str, text: TokenText) -> dict:
     """What a position of the block has whatever became of it; no q, so no TV, behind a whole block."""
     p, q = done.block.p[i], done.block.q[i] if i < done.block.k else None
     measure = None if q is None else done.measures[i]

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from engine.errors import EngineError
+from inspector import report
 from inspector.tail import PAGE, Tails, encode, error_view
 
 if TYPE_CHECKING:
@@ -77,7 +78,14 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
         controller.stop(int(request["session"]))
         return {}
 
-    return [answers(work) for work in (head, rounds, sessions, choices, rerun, stop)]
+    def laws(request: dict) -> dict:
+        return controller.laws(int(request["session"]), int(request["round"]), int(request["pos"]))
+
+    def position(request: dict) -> dict:
+        place = (int(request[name]) for name in ("session", "round", "pos"))
+        return report.position_object(controller, *place)
+
+    return [answers(work) for work in (head, rounds, sessions, choices, rerun, stop, laws, position)]
 
 
 def build(controller: Controller) -> gr.Blocks:
@@ -247,6 +255,7 @@ def launch_options() -> dict:
     return {
         "theme": theme(),
         "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">'
+        f'<link rel="stylesheet" href="{SCREEN}/inspect.css">'
         f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">',
         "app_kwargs": {"routes": [assets_route()]},
         "favicon_path": ASSETS / "icon.svg",

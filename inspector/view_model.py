@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from engine.core import rows
-from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
+from engine.core.events import Judged, PromptRead, Round, SessionFinished, SessionStarted
 from engine.core.types import Coin, Row
 
 #: How many tokens a position lists: by the larger of p and q, then those a filter cut, by raw probability.
-BARS = 24
+BARS = 32
 CUT_BARS = 6
 RESIDUAL_BARS = 12
 
@@ -37,7 +37,9 @@ def round_view(done: Round) -> dict:
     """One round: its drafted positions, the token that follows the accepted ones, and the times.
 
     `positions` has one entry a draft (see `position_view`); `next` is None when the output ended before
-    it (see `next_view`). `times` is milliseconds: draft, target pass, judge.
+    it (see `next_view`). `times` is milliseconds: draft, target pass, judge. `beyond` is the bonus that
+    waited behind the block and was not reached: the target's own draw there, None where it was reached.
+    `matrix` is what every rule would have done with these drafts (see `matrix_view`).
     """
     verdict = done.verdict
     coins = {(coin.at.purpose, coin.at.position): coin for coin in done.coins}
@@ -51,8 +53,39 @@ def round_view(done: Round) -> dict:
         "source": verdict.next_source,
         "positions": [position_view(done, i, coins) for i in range(done.block.k)],
         "next": None if verdict.next_token is None else next_view(done, coins),
+        "beyond": beyond_view(done, coins),
+        "matrix": matrix_view(done),
         "times": [round(ms, 3) for ms in (done.times.draft, done.times.target, done.times.judge)],
     }
+
+
+def beyond_view(done: Round, coins: Coins) -> dict | None:
+    """The target's own draw behind the whole block, where the block did not stand; None elsewhere, and
+    where the output would have ended with the block."""
+    k = done.block.k
+    if done.verdict.n_accepted == k or done.final:
+        return None
+    return draw_view(done.own[k], coins.get(("target", done.block.start + k)))
+
+
+#: Below this a law's distance to p is the rounding of a sum.
+ROUNDING_TV = 1e-9
+
+
+def matrix_view(done: Round) -> list[list]:
+    """One [rule, accepted, next token or None, summed TV or None] a rule, over the round's own drafts.
+
+    The sum runs over the drafts that this session tested, the TV is that of the rule's law there to p;
+    None where the rule has no law by itself. A list, not a dict: it is in every round a page loads.
+    """
+    return [[one.rule, one.n_accepted, one.next_token, summed_tv(one)] for one in done.matrix]
+
+
+def summed_tv(one: Judged) -> float | None:
+    if not one.laws or any(law is None for law in one.laws):
+        return None
+    total = sum(law.tv for law in one.laws)
+    return short(total) if total > ROUNDING_TV else 0.0
 
 
 #: The coins of a round by (purpose, position).
@@ -224,6 +257,9 @@ def tokens_of(view: dict) -> set[int]:
         found.update(bar[0] for bar in place.get("bars", ()))
         found.update(draw["token"] for draw in (place.get("own"), place.get("draw")) if draw)
         found.update(token for token, _ in (place.get("residual") or {"top": ()})["top"])
+    found.update(line[2] for line in view["matrix"] if line[2] is not None)
+    if view["beyond"]:
+        found.add(view["beyond"]["token"])
     return found
 
 

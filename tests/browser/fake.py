@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +18,7 @@ from engine.core.stats import counters
 from engine.core.types import Address, Draft, Sampling
 from engine.errors import BadSetting
 from engine.rules import RULES, effective, get
-from inspector import view_model
+from inspector import law_view, view_model
 
 TEXT = """The cat sat on the mat. The dog sat on the log. The cat saw the dog and the dog saw the cat.
 A draft is a guess. The target reads the guess and keeps the words it would have said.
@@ -50,6 +51,10 @@ TOKENS = pieces_of_text()
 PIECES = [*dict.fromkeys(TOKENS), *HOSTILE, *(f" w{i}".encode() for i in range(FILLERS)), b"<|end|>"]
 IDS = {piece: i for i, piece in enumerate(PIECES)}
 END = len(PIECES) - 1
+
+
+def shown_pieces(ids: Iterable[int]) -> dict[str, object]:
+    return {str(i): view_model.piece_view(PIECES[i], i == END) for i in ids}
 
 
 class Chain:
@@ -132,6 +137,19 @@ class Session:
     stopping: threading.Event = field(default_factory=threading.Event)
 
 
+class FakeStore:
+    """What the report reads from the store."""
+
+    def __init__(self, controller: FakeController) -> None:
+        self.controller = controller
+
+    def rounds(self, session_id: int, lo: int, hi: int) -> list[Round]:
+        return self.controller.get(session_id).rounds[lo:hi]
+
+    def pieces(self, tokenizer: str, ids: Iterable[int]) -> dict[int, bytes]:
+        return {i: PIECES[i] for i in ids}
+
+
 class FakeController:
     """The controller's methods over toy models. `pace` is seconds a round; `hold(n)` stops every run before
     round n until `release()`."""
@@ -139,6 +157,7 @@ class FakeController:
     def __init__(self, pace: float = 0.0, hostile: float = 0.0) -> None:
         self.pace, self.hostile = pace, hostile
         self.all: dict[int, Session] = {}
+        self.store = FakeStore(self)
         self.gate = threading.Condition()
         self.limit: int | None = None
         self.progress = ""
@@ -217,7 +236,8 @@ class FakeController:
         scorer.prefill(session.plan.prompt)
         drafter.start(session.plan.prompt)
         ends = lambda output: output[-1] == END  # noqa: E731
-        return Generation(session.plan, drafter, scorer, ends, session.stopping.is_set)
+        rules = tuple(RULES.values())
+        return Generation(session.plan, drafter, scorer, ends, session.stopping.is_set, matrix_rules=rules)
 
     def stop(self, session_id: int) -> None:
         with self.gate:
@@ -253,7 +273,9 @@ class FakeController:
 
     def head(self, session_id: int) -> dict:
         session = self.get(session_id)
-        return view_model.session_view(
+        rule = RULES[session.started.rule]
+        more = {"prompt_pieces": shown_pieces(session.prompt.tokens), "rule_title": rule.title}
+        return more | view_model.session_view(
             session.record | {"status": session.status},
             session.started,
             session.prompt,
@@ -271,7 +293,15 @@ class FakeController:
     def rounds(self, session_id: int, lo: int, hi: int) -> dict:
         views = [view_model.round_view(done) for done in self.get(session_id).rounds[lo:hi]]
         used = set().union(*map(view_model.tokens_of, views)) if views else set()
-        return {"rounds": views, "pieces": {i: view_model.piece_view(PIECES[i], i == END) for i in used}}
+        return {"rounds": views, "pieces": shown_pieces(used)}
+
+    def laws(self, session_id: int, index: int, i: int) -> dict:
+        session = self.get(session_id)
+        view = law_view.laws_at(session.rounds[index], i, session.plan.rule)
+        return view | {"pieces": shown_pieces(view["tokens"])}
+
+    def beginning(self, session_id: int) -> tuple[SessionStarted, PromptRead]:
+        return self.get(session_id).started, self.get(session_id).prompt
 
     def count(self, session_id: int) -> tuple[int, str]:
         session = self.get(session_id)
@@ -280,6 +310,9 @@ class FakeController:
     def choices(self) -> dict:
         rules = [
             {
+                "drafts_otherwise": law_view.drafts_otherwise(r.id),
+                "looks_ahead": r.looks_ahead,
+                "greedy_only": r.greedy_only,
                 "id": r.id,
                 "title": r.title,
                 "meaning": r.meaning,
