@@ -107,8 +107,6 @@ class Generation:
         """Draft, verify, judge and bring both caches to what is emitted."""
         t0 = self.clock()
         draft = self.propose()
-        if self.cancelled():
-            raise Cancelled
         t1 = self.clock()
         logits = self.scorer.score((self.last, *draft.tokens))
         t2 = self.clock()
