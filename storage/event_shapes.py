@@ -18,6 +18,7 @@ from storage.shapes import (
     maybe,
     number,
     one_of,
+    sha256,
     text,
     tuple_of,
     whole,
@@ -40,7 +41,6 @@ milliseconds = number(0)
 #: A probability or a part of one, with room for the rounding of a long sum.
 share = number(-1e-6, 1 + 1e-6)
 nats = number(-1e-6)
-hash_of_row = text(64)
 versions = mapping(name, name, 100)
 
 _NUMBERS = {
@@ -116,7 +116,7 @@ _JUDGED = tuple_of(
     listing(maybe(_LAW), MAX_K),
     words="[rule, n_accepted, next_token or null, next_source, laws]",
 )
-_ROWS = listing(hash_of_row, MAX_K + 1, "a list of hashes of rows")
+_ROWS = listing(sha256, MAX_K + 1, f"a list: each {sha256.words}, of a row")
 _TOKENS = listing(token, MAX_K + 1, "a list of tokens")
 
 ROUND = Record(
@@ -135,7 +135,7 @@ ROUND = Record(
         "n_accepted": whole(0, MAX_K),
         "next_token": maybe(token),
         "next_source": one_of(*SOURCES),
-        "residual": maybe(hash_of_row),
+        "residual": maybe(sha256),
         "mass": maybe(number(0)),
         "degenerate": flag,
         "emitted": _TOKENS,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 
-from storage.event_shapes import BODIES, MAX_VOCAB, NAME, hash_of_row, name
-from storage.shapes import Record, Shape, bytes_of, flag, listing, maybe, number, one_of, text, whole
+from storage.event_shapes import BODIES, MAX_VOCAB, NAME, name
+from storage.shapes import Record, Shape, bytes_of, flag, listing, maybe, number, one_of, sha256, text, whole
 
 FORMAT = "draftscope"
 VERSION = 1
@@ -59,7 +59,7 @@ LINES: dict[str, Record] = {
     "row": Record(
         {
             "line": one_of("row"),
-            "hash": hash_of_row,
+            "hash": sha256,
             "vocab": whole(1, MAX_VOCAB),
             "tail": number(0, 1),
             "ids": maybe(bytes_of(4 * MAX_VOCAB)),
@@ -87,7 +87,7 @@ LINES: dict[str, Record] = {
             "body": Shape("the event (below)", _event_body),
         }
     ),
-    "end": Record({"line": one_of("end"), "sha256": text(64)}),
+    "end": Record({"line": one_of("end"), "sha256": sha256}),
 }
 
 

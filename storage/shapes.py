@@ -80,6 +80,12 @@ def loose_text(most: int) -> Shape:
     )
 
 
+sha256 = _shape(
+    "a SHA-256 in 64 hexadecimal digits",
+    lambda value: type(value) is str and len(value) == 64 and set(value) <= set("0123456789abcdef"),
+)
+
+
 def _whole_characters(value: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in value)
 

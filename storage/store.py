@@ -16,7 +16,7 @@ from sqlite_utils import Database
 
 from engine.core.coins import MAX_SEED
 from engine.core.events import Event, PromptRead, Round, SessionFinished, SessionStarted
-from storage import exporting, importing, tables
+from storage import exporting, importing, reading, tables
 from storage.codec import encode
 from storage.connections import Connections
 from storage.errors import StoreError
@@ -24,7 +24,6 @@ from storage.file_check import check_file
 from storage.info import COLUMNS, UNFINISHED, WRITER_GONE, SessionInfo, from_line, interrupted
 from storage.migrations import migrate
 from storage.owners import Owners
-from storage.reading import Package
 from storage.session_line import advance, as_text, check_order, new_line
 
 #: Tokens kept of a wide row (docs/storage.md has the measurement behind it).
@@ -285,11 +284,13 @@ class Store:
         with self._connections.reading() as db:
             return exporting.whole_file(db, infos)
 
-    def add_package(self, package: Package) -> list[int]:
-        """Store the sessions of a file that was read, in one transaction; their new ids in the file's order.
+    def import_sessions(self, data: bytes) -> list[int]:
+        """Store the sessions of an exported file, in one transaction; their new ids in the file's order.
 
-        Raises StoreError, and stores nothing, where a token id already stands for other bytes.
+        Raises StoreError, and stores nothing, for a file that is not sound to the last number, or where a
+        token id already stands for other bytes.
         """
+        package = reading.read(data)
         with self._connections.writing() as db:
             return importing.write(db, package)
 

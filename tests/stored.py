@@ -67,11 +67,17 @@ def rounds_of(begun: SessionStarted):
     )
 
 
-def put(store: Store, begun: SessionStarted, parent: int | None = None, ended: bool = True, **more) -> int:
+def put(
+    store: Store,
+    begun: SessionStarted,
+    parent: int | None = None,
+    relation: str = "rerun",
+    ended: bool = True,
+    **more,
+) -> int:
     """Run a session into the store; its id. One that has not ended stays as a crash would leave it."""
     store.learn(TOKENIZER, lambda: PIECES)
-    relation = None if parent is None else "branch" if begun.forced else "rerun"
-    session_id = store.create(begun, parent, relation, **more)
+    session_id = store.create(begun, parent, None if parent is None else relation, **more)
     store.append(session_id, PromptRead(toys.PROMPT, 1.5, VOCAB, TOKENIZER, (11,), {"mlx": "0"}))
     for done in rounds_of(begun):
         store.append(session_id, done)
@@ -93,6 +99,6 @@ def family(store: Store) -> int:
     for rule in ("block", "argmax"):
         put(store, session.under(store.started(parent), rule), parent)
     begun = branch(store, parent, 4, 3)
-    child = put(store, begun, parent)
+    child = put(store, begun, parent, "branch")
     put(store, session.under(begun, "block"), child)
     return parent

@@ -44,7 +44,7 @@ def other(tmp_path):
 
 
 def import_(store: Store, data: bytes) -> list[int]:
-    return store.add_package(reading.read(data))
+    return store.import_sessions(data)
 
 
 def bodies(store: Store, session_id: int) -> list[tuple]:
@@ -258,7 +258,7 @@ CASES = {
     "top-p 0": (on("started", sampling=lambda s: s | {"top_p": 0}), "top_p is 0"),
     "top-p 2": (on("started", sampling=lambda s: s | {"top_p": 2}), "top_p"),
     "another order": (on("started", sampling=lambda s: s | {"order": "none"}), "order"),
-    "an infinite parameter": (on("started", params={"x": 1e308 * 10}), "not|JSON"),
+    "a parameter beyond all numbers": (on("started", params={"x": 1e301}), "finite number"),
     "a forced token outside": (on("started", forced=[12]), "outside the vocabulary"),
     "more forced than asked for": (on("started", forced=[1] * 21), "forced tokens"),
     "a prompt without tokens": (on("prompt", tokens=[]), "no tokens"),
@@ -281,7 +281,7 @@ CASES = {
     "an unknown source": (on("round", next_source="magic"), "next_source"),
     "another output": (on("round", emitted=longer), "emitted"),
     "a row that is not there": (on("round", p=lambda p: ["0" * 64, *p[1:]]), "not in the file"),
-    "a row by a number": (on("round", p=lambda p: [7, *p[1:]]), "hashes"),
+    "a row by a number": (on("round", p=lambda p: [7, *p[1:]]), "SHA-256"),
     "u of 2": (on("round", coins=lambda c: [[*c[0][:3], 2, c[0][4]], *c[1:]]), "coins"),
     "a coin for nothing": (on("round", coins=lambda c: [["luck", *c[0][1:]], *c[1:]]), "coins"),
     "a coin elsewhere": (
@@ -322,7 +322,7 @@ def with_row(exported: bytes, make) -> bytes:
     new = next(line for line in lines if line["line"] == "row" and line["hash"] == row.hash)
     new |= {
         "probs": base64.b64encode(row.probs).decode(),
-        "ids": row.ids and base64.b64encode(row.ids).decode(),
+        "ids": None if row.ids is None else base64.b64encode(row.ids).decode(),
         "vocab": vocab,
         "tail": tail,
     }
@@ -376,7 +376,7 @@ def twice(kind: str):
         (without("header"), "where header should be"),
         (without("pieces"), "no bytes"),
         (without("row"), "not in the file"),
-        (without("session"), "where|event"),
+        (without("session"), "header.sessions"),
         (without("event"), "where event should be"),
         (swapped, "event 1 of session 1"),
         (twice("row"), "stands twice"),
@@ -425,6 +425,7 @@ def test_text_behind_the_end_is_refused(exported, other):
         (b"[1]\n", "no JSON object"),
         (b'{"line":"header","line":"header"}\n', "not JSON"),
         (b'{"line":NaN}\n', "not JSON"),
+        (b'{"line":1e999}\n', "where header"),
         (b'{"line":["header"]}\n', "where header"),
         (b"[" * 200_000 + b"\n", "not JSON"),
         (b'{"a":' * 200_000 + b"\n", "not JSON"),
@@ -458,7 +459,7 @@ def test_a_loaded_tokenizer_corrects_what_a_file_said_under_its_name(exported, o
 
 
 HAMMER = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -482,7 +483,7 @@ NASTY = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**70), 2**70),
-    st.floats(allow_nan=False),
+    st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=5),
     st.lists(st.integers(-1, 20), max_size=3),
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
@@ -497,7 +498,7 @@ def places(value: object, path: tuple = ()):
         yield from places(item, (*path, key))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choice=st.randoms(use_true_random=False), value=NASTY)
 def test_any_one_value_replaced_is_refused_or_harmless(choice, value, source):
     """Sealed again after the change, so that only the checks stand between the file and the database: what
@@ -509,13 +510,14 @@ def test_any_one_value_replaced_is_refused_or_harmless(choice, value, source):
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
+    data = sealed(lines, count=False)
     try:
-        package = reading.read(sealed(lines, count=False))
+        reading.read(data)
     except StoreError as error:
         assert error.hint and "\n" not in str(error)
         return
     with Store.open(source.path.with_name(f"{hash((path, str(value)))}.sqlite")) as fresh:
-        (new,) = fresh.add_package(package)
+        (new,) = fresh.import_sessions(data)
         fresh.session(new)
         assert [event.type for _, event in fresh.events(new)] == [e.type for _, e in source.events(1)]
         reading.read(fresh.export([new]))
