@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.core.types import Rule, Sampling
 from engine.errors import BadSetting
+from engine.rules import own
 from engine.rules.argmax import Argmax
 from engine.rules.block import BlockVerification
 from engine.rules.cascade import Cascade
@@ -56,10 +57,32 @@ RULES: dict[str, Rule] = {
 
 
 def get(rule_id: str, **params: float) -> Rule:
-    """The rule of that id, with parameters; raises BadSetting for an unknown id, name or value."""
-    if rule_id not in RULES:
+    """The rule of that id, with parameters; raises BadSetting for an unknown id, name or value.
+
+    It runs no file: a rule of somebody's own is found once `named` has loaded it.
+    """
+    rule = find(rule_id)
+    if rule is None and "@" in rule_id:
+        name, _, digits = rule_id.rpartition("@")
+        raise BadSetting(
+            f"{name!r} is a rule of somebody's own, and its file is not loaded.",
+            f"Name the file it came from, with --rule or --rules; its sha256 begins with {digits}.",
+        )
+    if rule is None:
         raise BadSetting(f"There is no rule {rule_id!r}.", f"Choose one of {', '.join(RULES)}.")
-    return RULES[rule_id].with_params(params)
+    return rule.with_params(params)
+
+
+def find(rule_id: str) -> Rule | None:
+    """A built-in or a loaded rule at its default parameters; None where there is none of that id."""
+    loaded = own.find(rule_id)
+    return RULES.get(rule_id) or (loaded and loaded.rule)
+
+
+def named(name: str) -> str:
+    """The id of a rule that a person names: an id as it is, or a Python file of their own, which is run and
+    checked. Never to be asked about a name that comes out of a session. Raises BadSetting."""
+    return own.load(name, RULES).rule.id if own.is_file(name) else name
 
 
 def effective(rule: Rule, sampling: Sampling) -> tuple[Rule, str]:
