@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from engine.core.types import Sampling
+from engine.session import Request
+from inspector import cli
 from inspector.controller import Controller
 from storage import Store
+from tests.calling import Printed
+from tests.playing import play
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +53,29 @@ def bundled_controller(tmp_path_factory):
         closing(Controller(store)) as shared,
     ):
         yield shared
+
+
+@pytest.fixture
+def call(capsys):
+    """Run the command line in this process."""
+
+    def run(*args: object) -> Printed:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Printed(ended.value.code, out, err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def db(tmp_path_factory, tiny_folder) -> Path:
+    """A database with one session of the tiny pair, number 1."""
+    path = tmp_path_factory.mktemp("cli") / "cli.sqlite"
+    sampling = Sampling(temperature=1.0, top_k=30)
+    request = Request("the theme then", target=tiny_folder, drafter="self:4bit", sampling=sampling, seed=2)
+    with Store.open(path) as store, closing(Controller(store)) as controller:
+        assert play(controller, request) == 1
+        assert store.session(1).rounds > 5
+    return path

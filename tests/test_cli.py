@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -21,69 +17,11 @@ from engine import rules, session
 from engine.core.types import Sampling
 from engine.models import Models
 from engine.session import Request
-from inspector import cli
 from inspector.controller import Controller
 from inspector.live import Live
 from storage import Store
+from tests.calling import APP, WAIT_S, Printed, assert_refused, contents, run_args
 from tests.playing import play
-
-APP = Path(__file__).parents[1] / "app.py"
-WAIT_S = 120
-
-
-class Printed:
-    """What one call of the command line left behind."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def object(self) -> dict:
-        """The one JSON object on stdout; NaN and anything beside the object is refused."""
-
-        def refuse(name: str) -> None:
-            raise ValueError(f"{name} is no JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-
-@pytest.fixture
-def call(capsys):
-    """Run the command line in this process."""
-
-    def run(*args: object) -> Printed:
-        with pytest.raises(SystemExit) as ended:
-            cli.main([str(arg) for arg in args])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return Printed(ended.value.code, out, err)
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def db(tmp_path_factory, tiny_folder) -> Path:
-    """A database with one session of the tiny pair, number 1."""
-    path = tmp_path_factory.mktemp("cli") / "cli.sqlite"
-    sampling = Sampling(temperature=1.0, top_k=30)
-    request = Request("the theme then", target=tiny_folder, drafter="self:4bit", sampling=sampling, seed=2)
-    with Store.open(path) as store, closing(Controller(store)) as controller:
-        assert play(controller, request) == 1
-        assert store.session(1).rounds > 5
-    return path
-
-
-def contents(db: Path) -> list[str]:
-    """Everything the database holds, as SQL; [] when there is no file."""
-    if not db.exists():
-        return []
-    with closing(sqlite3.connect(db)) as conn:
-        return list(conn.iterdump())
-
-
-def run_args(target: str, db: Path, *more: object) -> list[object]:
-    return ["run", "--target", target, "--db", db, "--prompt", "Hello", "--max-tokens", 12, *more]
-
 
 # run
 
@@ -215,101 +153,6 @@ def test_doctor_makes_no_database(call, tmp_path):
     path = tmp_path / "none.sqlite"
     assert call("doctor", "--json", "--db", path).object["database"] == {"path": str(path), "exists": False}
     assert not path.exists()
-
-
-# Wrong input
-
-
-WRONG_RUNS = [
-    (["--rule", "coin-toss"], "coin-toss"),
-    (["--target", "/no/such/model"], "/no/such/model"),
-    (["--drafter", "model:/no/such/model"], "/no/such/model"),
-    (["--drafter", "self:7bit"], "self:7bit"),
-    (["--drafter", "oracle"], "oracle"),
-    (["--k", "-1"], "k is -1"),
-    (["--k", "abc"], "abc"),
-    (["--k", "65"], "k is 65"),
-    (["--max-tokens", "0"], "max_tokens is 0"),
-    (["--max-tokens", "5000"], "2048"),
-    (["--seed", "-1"], "seed is -1"),
-    (["--temperature", "nan"], "temperature is nan"),
-    (["--temperature", "-1"], "temperature is -1"),
-    (["--top-p", "2"], "top_p is 2"),
-    (["--top-p", "0"], "top_p is 0"),
-    (["--top-k", "-1"], "top_k is -1"),
-    (["--min-p", "1.5"], "min_p is 1.5"),
-    (["--order", "backwards"], "backwards"),
-    (["--prompt", ""], "prompt is empty"),
-    (["--prompt", "\udcff"], "index 0"),
-    (["--param", "alpha"], "'alpha' sets no number"),
-    (["--param", "alpha=1"], "'alpha'"),
-    (["--rule", "lenient", "--param", "leniency=nan"], "nan"),
-    (["--logit-bias", "x=1"], "'x' is no token id"),
-    (["--logit-bias", "3"], "'3' sets no number"),
-    (["--logit-bias", "3=nan"], "nan"),
-    (["--logit-bias", "999=1"], "999"),
-    (["--no-such-option"], "--no-such-option"),
-]
-
-
-def assert_refused(done: Printed, named: str) -> None:
-    """Status 2, nothing on stdout, and one line that names the value and the next step."""
-    assert (done.code, done.out) == (2, "")
-    line = done.err.splitlines()[-1]
-    assert line.startswith("Error: ")
-    assert named in line
-    assert line.count(". ") >= 1, "no next step"
-    assert sum(part.startswith("Error") for part in done.err.splitlines()) == 1
-
-
-@pytest.mark.parametrize("as_json", [["--json"], []])
-@pytest.mark.parametrize(("wrong", "named"), WRONG_RUNS)
-def test_a_wrong_run_ends_with_one_sentence_and_stores_nothing(call, db, tiny_folder, wrong, named, as_json):
-    before = contents(db)
-    assert_refused(call(*run_args(tiny_folder, db, *wrong, *as_json)), named)
-    assert contents(db) == before
-
-
-@pytest.mark.parametrize(
-    ("command", "named"),
-    [
-        (["replay", "1", "--rules", ""], "0 rules were named"),
-        (["replay", "1", "--rules", ","], "0 rules were named"),
-        (["replay", "1", "--rules", ",".join([*rules.RULES][:9])], "9 rules were named"),
-        (["replay", "1", "--rules", "block,nope"], "'nope'"),
-        (["replay", "1", "--rules", "block,greedy-argmax"], "greedy-argmax"),
-        (["replay", "1", "--rules", "block", "--mode", "magic"], "magic"),
-        (["replay", "99", "--rules", "block"], "no session 99"),
-        (["replay", "1"], "--rules"),
-        (["show", "99"], "no session 99"),
-        (["show", "one"], "one"),
-        (["show", "1", "--round", "999"], "round is 999"),
-        (["show", "1", "--round", "-1"], "round is -1"),
-        (["show"], "SESSION"),
-        (["frobnicate"], "frobnicate"),
-    ],
-)
-def test_another_wrong_command_ends_with_one_sentence_and_stores_nothing(call, db, command, named):
-    before = contents(db)
-    place = [] if command[0] == "frobnicate" else ["--json", "--db", db]
-    assert_refused(call(*command, *place), named)
-    assert contents(db) == before
-
-
-@pytest.mark.parametrize("command", [["show", "1"], ["doctor"], ["replay", "1", "--rules", "block"], ["run"]])
-def test_a_file_that_is_no_database_is_refused_and_left_alone(call, tmp_path, tiny_folder, command):
-    path = tmp_path / "notes.txt"
-    path.write_text("Dear diary, " * 100)
-    args = run_args(tiny_folder, path) if command == ["run"] else [*command, "--db", path]
-    assert_refused(call(*args), "notes.txt")
-    assert path.read_text() == "Dear diary, " * 100
-    assert [child.name for child in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_a_folder_and_a_missing_folder_are_no_database(call, tmp_path, tiny_folder):
-    assert_refused(call(*run_args(tiny_folder, tmp_path)), "is a folder")
-    assert_refused(call("doctor", "--db", tmp_path), "is a folder")
-    assert_refused(call("show", 1, "--db", tmp_path / "no" / "such.sqlite"), "does not exist")
 
 
 def test_a_session_that_failed_before_its_prompt_is_shown_and_not_replayed(call, tmp_path):
