@@ -2,6 +2,7 @@
 
 from storage.errors import StoreError
 from storage.info import SessionInfo
+from storage.listing import Listing
 from storage.store import Store, default_path
 
-__all__ = ["SessionInfo", "Store", "StoreError", "default_path"]
+__all__ = ["Listing", "SessionInfo", "Store", "StoreError", "default_path"]

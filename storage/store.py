@@ -22,6 +22,7 @@ from storage.connections import Connections
 from storage.errors import StoreError
 from storage.file_check import check_file
 from storage.info import COLUMNS, UNFINISHED, WRITER_GONE, SessionInfo, from_line, interrupted
+from storage.listing import Listing, facets
 from storage.migrations import migrate
 from storage.owners import Owners
 from storage.session_line import advance, as_text, check_order, new_line
@@ -30,11 +31,6 @@ from storage.session_line import advance, as_text, check_order, new_line
 ROW_CAP = 1024
 
 _SELECT = f"SELECT {', '.join(COLUMNS)}, owner FROM sessions"
-_SEARCHED = (
-    "casefold("
-    + " || char(10) || ".join(("title", "note", "tags", "prompt", "rule", "drafter", "target", "status"))
-    + ")"
-)
 
 
 def default_path() -> Path:
@@ -193,15 +189,25 @@ class Store:
     def sessions(
         self, search: str = "", limit: int = 100, offset: int = 0, starred: bool | None = None
     ) -> list[SessionInfo]:
-        """Sessions, newest first. Each word of `search` must occur, in any letter case, in the title, note,
-        tags, prompt, rule, drafter, target or status."""
-        words = search.casefold().split()
-        where = [f"instr({_SEARCHED}, ?)" for _ in words]
-        params: list[object] = [as_text(word) for word in words]
-        if starred is not None:
-            where, params = [*where, "starred = ?"], [*params, int(starred)]
-        clause = f"WHERE {' AND '.join(where)}" if where else ""
-        return self._select(f"{clause} ORDER BY id DESC LIMIT ? OFFSET ?", [*params, limit, offset])
+        """Sessions, newest first; each word of `search` must occur somewhere (see Listing)."""
+        return self.listed(Listing(search, starred=starred), limit, offset)
+
+    def listed(self, wanted: Listing, limit: int = 100, offset: int = 0) -> list[SessionInfo]:
+        """The sessions of a listing, a page at a time."""
+        clause, params = wanted.where()
+        return self._select(f"{clause} {wanted.order_by()} LIMIT ? OFFSET ?", [*params, limit, offset])
+
+    def number_listed(self, wanted: Listing) -> int:
+        """How many sessions a listing has on all its pages."""
+        clause, params = wanted.where()
+        with self._connections.reading() as db:
+            return db.execute(f"SELECT count(*) FROM sessions {clause}", params).fetchone()[0]
+
+    def facets(self) -> dict[str, dict[str, int]]:
+        """What a list can be narrowed by: for "rule", "drafter", "target", "status" and "tag" the values
+        there are, with the number of sessions that have each."""
+        with self._connections.reading() as db:
+            return facets(db)
 
     def number_of_sessions(self) -> int:
         """How many sessions there are."""
