@@ -53,7 +53,7 @@ class Listing:
         chosen = [
             getattr(self, field.name) for field in fields(self) if field.name not in ("order", "without")
         ]
-        return any(value not in (None, "") for value in chosen)
+        return any(getattr(self, name) not in (None, "") for name in names)
 
     def where(self) -> tuple[str, list[object]]:
         """The WHERE clause ("" where nothing is left out), and its parameters."""

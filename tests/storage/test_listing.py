@@ -4,7 +4,7 @@ import pytest
 
 from storage import Listing, Store, StoreError
 from storage.listing import ORDERS
-from tests.storage.factories import fill, finished, prompt_read, started
+from tests.storage.factories import fill, finished, started
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_sessions_without_a_tested_draft_come_last_by_acceptance(store, four):
 def test_pages_add_up_to_the_list(store, four, order):
     whole = names(store, four, Listing(order=order))
     pages = [names(store, four, Listing(order=order), limit=1, offset=at) for at in range(5)]
-    assert sum(pages, []) == whole
+    assert [name for page in pages for name in page] == whole
     assert sorted(whole) == sorted(four)
 
 
