@@ -1,19 +1,10 @@
 // Lanes side by side: outputs aligned by absolute position, wrapped into staves as wide as the screen.
 
 import { visible } from "./format.js";
+import { emitted } from "./places.js";
 
 // A session's output: one entry a position, { id, fate, round, pos }.
-export function output(session) {
-  const tokens = [];
-  for (const round of session.rounds) {
-    round.positions.slice(0, round.accepted).forEach((position, pos) => {
-      tokens.push({ id: position.x, fate: "accepted", round: round.i, pos });
-    });
-    if (round.next)
-      tokens.push({ id: round.next.token, fate: round.next.source, round: round.i, pos: round.k });
-  }
-  return tokens;
-}
+export const output = (session) => emitted(session.rounds);
 
 // The first position where both have a token and the tokens differ; null if there is none.
 export function firstDivergence(a, b) {

@@ -1,4 +1,7 @@
 // Every state is a link: /?s=41&r=12&i=3&view=compare&lanes=41,42. Other parameters are left alone.
+// What the screen looks at it with (colour, pane, breakpoints, ...) is in look.js.
+
+import { writeLook } from "./look.js";
 
 const number = (text) => (text !== null && /^\d+$/.test(text) ? Number(text) : null);
 
@@ -7,13 +10,19 @@ export function read(search) {
   const [round, pos] = [number(query.get("r")), number(query.get("i"))];
   return {
     s: number(query.get("s")),
-    cursor: round === null ? null : { round, pos: pos ?? -1 },
+    cursor: round === null ? null : { round, pos: pos ?? -1, ...held(query) },
     view: query.get("view") === "compare" ? "compare" : "inspect",
     lanes: (query.get("lanes") ?? "")
       .split(",")
       .map(number)
       .filter((id) => id !== null),
   };
+}
+
+// A sub-step, or a coin held elsewhere, at the cursor.
+function held(query) {
+  const [stage, u] = [number(query.get("stage")), Number.parseFloat(query.get("u"))];
+  return { ...(stage === null ? {} : { stage }), ...(u >= 0 && u < 1 ? { suppose: u } : {}) };
 }
 
 // The address of a state. A screen that follows has no r and i: opened again, it follows again.
@@ -25,7 +34,10 @@ export function write(state, href) {
   set("s", state.focus);
   set("r", cursor ? cursor.round : null);
   set("i", cursor ? cursor.pos : null);
+  set("stage", cursor ? (state.stage ?? cursor.stage ?? null) : null);
+  set("u", cursor ? (state.suppose ?? cursor.suppose ?? null) : null);
+  Object.entries(writeLook(state)).forEach(([name, value]) => set(name, value));
   set("view", state.view === "compare" ? "compare" : null);
   set("lanes", state.view === "compare" && state.lanes.length > 1 ? state.lanes.join(",") : null);
-  return url.href.replaceAll("%2C", ",");
+  return url.href.replaceAll("%2C", ",").replaceAll("%3A", ":");
 }

@@ -1,6 +1,9 @@
 // One state, pure reducers. A session's rounds and pieces are logs that only grow: the arrays are shared
 // between states and `n` says how far the source has come; nothing else is ever changed in place.
 
+import { countMatrix } from "./matrix.js";
+import { stagesOf } from "./stages.js";
+
 export const initial = {
   sessions: {}, // id -> { id, head, rounds, pieces, n, status, tally }
   focus: null, // the session on view
@@ -15,7 +18,18 @@ export const initial = {
   choices: null,
   error: null, // { message, hint }
   help: false,
-  options: { log: false, bars: 8, drops: true },
+  options: { log: false, bars: 8, drops: true, mode: "fate" },
+  pane: "bars", // what stands under the round: bars, rules or laws
+  stage: null, // the last sub-step of the round that is revealed; null: all of it
+  suppose: null, // the selected coin as it was dragged; null: as it fell
+  breaks: { on: ["rejection"], values: {}, all: false, pause: false },
+  find: "", // text or /regex/ to be found
+  asking: null, // "find" or "go": the line that waits for an answer
+  pinned: null, // the token whose card stays: { round, pos }
+  speed: 1,
+  keys: true, // false: single keys do nothing
+  tables: false, // charts as tables
+  notice: "", // what a command had to say
 };
 
 const emptySession = (id) => ({
@@ -25,7 +39,7 @@ const emptySession = (id) => ({
   pieces: {},
   n: 0,
   status: "loading",
-  tally: { rounds: 0, proposed: 0, tested: 0, accepted: 0, emitted: 0, rescued: 0 },
+  tally: { rounds: 0, proposed: 0, tested: 0, accepted: 0, emitted: 0, rescued: 0, matrix: null },
 });
 
 export function count(tally, round) {
@@ -36,6 +50,7 @@ export function count(tally, round) {
     accepted: tally.accepted + round.accepted,
     emitted: tally.emitted + round.emitted,
     rescued: tally.rescued + round.positions.filter((position) => position.rescued).length,
+    matrix: countMatrix(tally.matrix, round),
   };
 }
 
@@ -59,13 +74,33 @@ const reducers = {
   },
   focus(state, { s, cursor = null, follow = cursor === null }) {
     const sessions = state.sessions[s] ? state.sessions : { ...state.sessions, [s]: emptySession(s) };
-    const next = { ...state, sessions, focus: s, cursor: null, want: cursor, follow, playing: false };
+    const next = {
+      ...state,
+      ...untouched,
+      sessions,
+      focus: s,
+      cursor: null,
+      want: cursor,
+      follow,
+      playing: false,
+    };
     return settle(next, sessions[s]);
   },
-  cursor(state, { round, pos }) {
+  cursor(state, { round, pos, stage = null }) {
     const cursor = clamp(state.sessions[state.focus], { round, pos });
-    return cursor ? { ...state, cursor, want: null, follow: false } : state;
+    return cursor ? { ...state, ...untouched, cursor, stage, want: null, follow: false } : state;
   },
+  // A coin held at another place: it stays while the cursor does.
+  suppose: (state, { u }) => ({ ...state, suppose: u, follow: false }),
+  // Plain fields that no other field depends on.
+  set: (state, { values }) => ({ ...state, ...values }),
+  look: (state, { look }) => ({
+    ...state,
+    ...look.values,
+    options: { ...state.options, ...look.options },
+    breaks: look.breaks,
+  }),
+  breaks: (state, { values }) => ({ ...state, breaks: { ...state.breaks, ...values } }),
   follow(state, { on }) {
     const next = { ...state, follow: on, playing: on ? false : state.playing };
     return on && state.focus !== null ? settle(next, state.sessions[state.focus]) : next;
@@ -85,16 +120,26 @@ export function reduce(state, action) {
   return reducers[action.type](state, action);
 }
 
+// What a move of the cursor takes back.
+const untouched = { stage: null, suppose: null, notice: "" };
+
 // Puts the cursor where it belongs after new data: at a link's place, at the newest round, or nowhere new.
 function settle(state, session) {
   if (state.want && session.rounds.length > state.want.round) {
-    return { ...state, cursor: clamp(session, state.want), want: null };
+    const cursor = clamp(session, state.want);
+    return { ...state, cursor, want: null, ...kept(session.rounds[cursor.round], cursor, state.want) };
   }
   if (state.follow && session.rounds.length > 0) {
     const round = session.rounds.length - 1;
-    return { ...state, cursor: { round, pos: interesting(session.rounds[round]) } };
+    return { ...state, ...untouched, cursor: { round, pos: interesting(session.rounds[round]) } };
   }
   return state;
+}
+
+// The sub-step and the held coin of a link, where they fit the round.
+function kept(round, { pos }, { stage = null, suppose = null }) {
+  const fits = stage !== null && stage < stagesOf(round).length;
+  return { stage: fits ? stage : null, suppose: (round.positions[pos]?.u ?? null) === null ? null : suppose };
 }
 
 function clamp(session, cursor) {

@@ -61,6 +61,7 @@ test("the tally is the counters' fold", () => {
     accepted: 9,
     emitted: 14,
     rescued: 0,
+    matrix: null,
   });
 });
 
