@@ -166,7 +166,10 @@ def test_recording_keeps_every_coin_once_in_order_and_forgets_on_take():
     accepted, u = coins.flip(0.7, a)
     token = coins.choose(row, b)
     assert coins.choose(row, b) == token
-    assert coins.take() == (Coin(a, u, int(accepted)), Coin(b, uniform(3, b), token, *rows.quantile_slice(row, uniform(3, b))[1:]))
+    assert coins.take() == (
+        Coin(a, u, int(accepted)),
+        Coin(b, uniform(3, b), token, *rows.quantile_slice(row, uniform(3, b))[1:]),
+    )
     assert coins.take() == ()
 
 
