@@ -50,9 +50,7 @@ class Listing:
     @property
     def narrow(self) -> bool:
         """True when it may leave something out on purpose."""
-        chosen = [
-            getattr(self, field.name) for field in fields(self) if field.name not in ("order", "without")
-        ]
+        names = {field.name for field in fields(self)} - {"order", "without"}
         return any(getattr(self, name) not in (None, "") for name in names)
 
     def where(self) -> tuple[str, list[object]]:
