@@ -7,7 +7,6 @@ status 2 and one sentence on stderr.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
@@ -16,20 +15,16 @@ import click
 
 from engine import rules, session
 from engine.core import stats
-from engine.core.types import ORDERS, SAMPLING_LIMITS, Sampling
-from engine.errors import BadSetting, EngineError
+from engine.errors import EngineError
 from inspector import live, report
 from inspector.controller import Controller
+from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
 from storage import Store
-
-DEFAULTS = session.Request(prompt="")
 
 EXIT_HELP = (
     "Exit status: 0 done, 1 a session failed, 2 wrong input, 130 stopped by Ctrl-C (what a session had "
     "finished is kept)."
 )
-#: The exit status for how a session ended.
-EXITS = {"finished": 0, "stopped": 130}
 
 
 @click.group(invoke_without_command=True, epilog=EXIT_HELP)
@@ -51,46 +46,12 @@ def cli(context: click.Context, db: Path | None, host: str, port: int | None, in
         ui.launch(controller, host=host, port=port, in_browser=in_browser)
 
 
-def common(command: Callable) -> Callable:
-    """The options every headless command has."""
-    db = click.option("--db", type=click.Path(path_type=Path), help="Database file.")
-    return db(click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(command))
-
-
-def sampling_options(command: Callable) -> Callable:
-    """One option for each field of Sampling, worded as engine.core.types words it."""
-    options = [
-        click.option("--logit-bias", multiple=True, metavar="ID=BIAS", help="Added to a token's logit."),
-        click.option("--order", default=ORDERS[0], show_default=True, help=f"One of {', '.join(ORDERS)}."),
-    ]
-    for name, (_, _, meaning) in SAMPLING_LIMITS.items():
-        default = getattr(DEFAULTS.sampling, name)
-        flag = "--" + name.replace("_", "-")
-        options.append(
-            click.option(flag, type=type(default), default=default, show_default=True, help=meaning)
-        )
-    for option in options:
-        command = option(command)
-    return command
-
-
 @cli.command()
 @click.option("--prompt", required=True, help="What to ask the target.")
-@click.option("--raw", is_flag=True, help="Send the prompt as it is, without the chat template.")
-@click.option("--target", default=DEFAULTS.target, show_default=True, help="bundled, a folder or a hub id.")
-@click.option(
-    "--drafter",
-    default=DEFAULTS.drafter,
-    show_default=True,
-    help="self:Nbit, lookup, model:PATH-OR-ID, none.",
-)
 @click.option("--rule", default=DEFAULTS.rule, show_default=True, help=f"One of {', '.join(rules.RULES)}.")
 @click.option("--param", multiple=True, metavar="NAME=VALUE", help="A parameter of the rule.")
-@click.option("--k", type=int, default=DEFAULTS.k, show_default=True, help="Drafted tokens a round.")
-@click.option("--max-tokens", type=int, default=DEFAULTS.max_tokens, show_default=True)
 @click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True)
-@click.option("--stop", multiple=True, help="End the text at this string (repeatable).")
-@sampling_options
+@generation_options
 @common
 @click.pass_obj
 def run(
@@ -107,40 +68,6 @@ def run(
             click.echo(f"\nsession {session_id}: {body['status']} ({body['reason']})")
             click.echo(stats.acceptance_line(body["rule"], store.session(session_id).counters))
         return exit_status([body])
-
-
-def exit_status(ends: list[dict]) -> int:
-    """The exit status for sessions or lanes by how they ended; names what failed on stderr."""
-    for end in ends:
-        if end["status"] not in EXITS:
-            click.echo(f"Error: session {end['session']} {end['status']}: {end['reason']}", err=True)
-    return max(EXITS.get(end["status"], 1) for end in ends)
-
-
-def request_of(options: dict, logit_bias: tuple[str, ...]) -> session.Request:
-    """The options as a request. Raises BadSetting."""
-    names = Sampling.__dataclass_fields__.keys() & options.keys()
-    bias = tuple((token_id(key), value) for key, value in map(assignment, logit_bias))
-    sampling = Sampling(**{name: options[name] for name in names}, logit_bias=bias)
-    kept = {name: value for name, value in options.items() if name not in names and name != "param"}
-    return session.Request(**kept, params=dict(map(assignment, options["param"])), sampling=sampling)
-
-
-def assignment(text: str) -> tuple[str, float]:
-    """NAME=VALUE with a number on the right."""
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError:
-        raise BadSetting(
-            f"{text!r} sets no number.", "Write NAME=VALUE, for example threshold=0.3."
-        ) from None
-
-
-def token_id(text: str) -> int:
-    if not text.isdecimal():
-        raise BadSetting(f"{text!r} is no token id.", "Write ID=BIAS, for example 2=-100.")
-    return int(text)
 
 
 @cli.command()

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable
 
 from engine import rules, session
-from engine.core import replay
+from engine.core import branch, replay
 from engine.core.ending import visible_text
 from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
 from engine.core.stats import Counters
@@ -20,6 +20,7 @@ from engine.session import Request
 from engine.worker import Run, Worker
 from inspector import law_view, view_model
 from inspector.form import form_of, request_of
+from inspector.sharing import Sharing
 from inspector.sinks import LateSink, Listener, StoreSink, deaf
 from storage import SessionInfo, Store
 
@@ -27,7 +28,7 @@ MAX_LANES = 6
 DEFAULT_PROMPT = "Why is the sky blue?"
 
 
-class Controller:
+class Controller(Sharing):
     """One store, one worker. Safe to call from any thread."""
 
     def __init__(self, store: Store, worker: Worker | None = None) -> None:
@@ -69,10 +70,14 @@ class Controller:
         return [self._submit(lane, session_id, prompt) for lane in lanes]
 
     def _submit(
-        self, started: SessionStarted, parent: int | None = None, prompt: PromptRead | None = None
+        self,
+        started: SessionStarted,
+        parent: int | None = None,
+        prompt: PromptRead | None = None,
+        relation: str = "rerun",
     ) -> int:
-        """Store a session and queue it. A re-run names its parent and the prompt it must repeat."""
-        session_id = self.store.create(started, parent, None if parent is None else "rerun")
+        """Store a session and queue it. A child names its parent and the prompt it must repeat."""
+        session_id = self.store.create(started, parent, None if parent is None else relation)
         run = Run(started, StoreSink(self.store, session_id, deaf))
         if prompt is not None:
             run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
@@ -136,6 +141,7 @@ class Controller:
         )
         if prompt is not None:
             view["prompt_pieces"] = self._pieces(prompt, prompt.tokens)
+            view["forced_pieces"] = self._pieces(prompt, events[0].forced)
         rule = rules.RULES.get(info.rule)
         if rule is not None:
             view |= {"lossless": rule.lossless, "faulty": rule.faulty, "rule_title": rule.title}
@@ -168,7 +174,11 @@ class Controller:
     def text(self, session_id: int) -> str:
         """The output as people read it: without the end-of-text token or the stop string."""
         started, prompt = self.beginning(session_id)
-        return self.text_of(output(self.all_rounds(session_id)), prompt, started.stop)
+        return self.text_of(self.output(session_id), prompt, started.stop)
+
+    def output(self, session_id: int) -> list[int]:
+        """The output's tokens by absolute position, those a branch was given among them."""
+        return branch.output(self.store.started(session_id), self.all_rounds(session_id))
 
     def text_of(self, tokens: list[int], prompt: PromptRead, stop: tuple[str, ...]) -> str:
         while tokens and tokens[-1] in prompt.special:
@@ -188,24 +198,25 @@ class Controller:
 
     def lanes(self, session_id: int, children: list[int]) -> list[dict]:
         """Re-runs beside the session they repeat; under its own rule also whether it was reproduced."""
-        parent, baseline = self.store.session(session_id), self.all_rounds(session_id)
-        return [self._lane(parent, baseline, child) for child in children]
+        parent = self.store.session(session_id)
+        return [self._lane(parent, child) for child in children]
 
-    def _lane(self, parent: SessionInfo, baseline: list[Round], child: int) -> dict:
-        info, rounds = self.store.session(child), self.all_rounds(child)
+    def _lane(self, parent: SessionInfo, child: int) -> dict:
+        info = self.store.session(child)
+        baseline, rounds = self.all_rounds(parent.id), self.all_rounds(child)
         lane = {
             "rule": info.rule,
             "asked": info.asked,
-            "mode": "rerun",
+            "mode": info.relation or "rerun",
             "session": child,
             "status": info.status,
             "reason": info.reason,
             "text": self.text(child) if rounds else "",
             "counters": info.counters.to_dict(),
             **closed_forms(info.counters),
-            "first_divergence": replay.first_divergence(output(baseline), output(rounds)),
+            "first_divergence": replay.first_divergence(self.output(parent.id), self.output(child)),
         }
-        own = (info.rule, info.params) == (parent.rule, parent.params)
+        own = info.relation != "branch" and (info.rule, info.params) == (parent.rule, parent.params)
         return lane | (repetition(parent, baseline, info, rounds) if own else {})
 
     def rejudge(self, session_id: int, rule_ids: list[str]) -> list[dict]:
@@ -215,7 +226,7 @@ class Controller:
         lanes = []
         for rule_id in distinct(rule_ids):
             asked, rule, _ = session.chosen(*own_params(started, rule_id), started.sampling)
-            judged = replay.rejudge(baseline, rule, started.seed, ran)
+            judged = replay.rejudge(baseline, rule, started.seed, ran, dict(started.attempts))
             lane = {"rule": rule.id, "asked": asked.id, "mode": "rejudge", "session": session_id}
             lane |= self._judged(started, prompt, baseline, judged)
             lanes.append(lane | (confirmation(baseline, judged) if rule == ran else {}))
@@ -224,15 +235,16 @@ class Controller:
     def _judged(
         self, started: SessionStarted, prompt: PromptRead, baseline: list[Round], judged: replay.Rejudged
     ) -> dict:
+        whole, again = branch.output(started, baseline), branch.output(started, judged.rounds)
         return {
             "status": "finished" if judged.complete else "needs a run",
             "reason": judged.why,
             "exact": judged.exact,
             "missing_mass": judged.tail,
-            "text": self.text_of(list(judged.tokens), prompt, started.stop),
+            "text": self.text_of(again, prompt, started.stop),
             "counters": judged.counters.to_dict(),
             **closed_forms(judged.counters),
-            "first_divergence": replay.first_divergence(output(baseline), judged.tokens),
+            "first_divergence": replay.first_divergence(whole, again),
         }
 
     def choices(self) -> dict:
@@ -258,10 +270,6 @@ def distinct(rule_ids: list[str]) -> list[str]:
     for rule_id in wanted:
         rules.get(rule_id)
     return wanted
-
-
-def output(rounds: list[Round]) -> list[int]:
-    return [token for done in rounds for token in done.emitted]
 
 
 def closed_forms(counters: Counters) -> dict:
@@ -302,6 +310,7 @@ def line_view(info: SessionInfo) -> dict:
     """A session as the list shows it."""
     names = ("id", "parent_id", "relation", "created", "title", "note", "starred", "prompt", "rule", "asked")
     names += ("drafter", "target", "seed", "k", "max_tokens", "temperature", "status", "emitted", "rounds")
+    names += ("branch_at", "imported")
     line = {name: getattr(info, name) for name in names}
     return line | {
         "tags": list(info.tags),

@@ -34,7 +34,7 @@ def session_object(controller: Controller, session_id: int) -> dict:
     return {
         "session": session_id,
         "text": controller.text(session_id),
-        "tokens": [token for event in events if isinstance(event, Round) for token in event.emitted],
+        "tokens": controller.output(session_id),
         "rule": info.rule,
         "asked": info.asked,
         "rule_reason": started.reason,
@@ -142,11 +142,8 @@ def draft_object(done: Round, i: int, text: TokenText) -> dict:
 def next_object(done: Round, text: TokenText) -> dict:
     """The corrected or bonus token; its u is the coin of the draw that chose it."""
     i, token = done.verdict.n_accepted, done.verdict.next_token
-    purpose = "target" if done.verdict.residual is None else "residual"
-    at = done.block.at(purpose, i)
-    coin = next((coin for coin in done.coins if coin.at == at and coin.outcome == token), None)
     return place_object(done, i, token, done.verdict.next_source, text) | {
-        "u": coin.u if coin else None,
+        "u": done.draw.u if done.draw else None,
         "accept_prob": None,
         "rescued": False,
         **residual_object(done, text),

@@ -16,7 +16,7 @@ from sqlite_utils import Database
 
 from engine.core.coins import MAX_SEED
 from engine.core.events import Event, PromptRead, Round, SessionFinished, SessionStarted
-from storage import exporting, importing, reading, tables
+from storage import exporting, importing, reading, sql, tables
 from storage.codec import encode
 from storage.connections import Connections
 from storage.errors import StoreError
@@ -273,6 +273,11 @@ class Store:
         """The bytes behind the ids that are known, or behind all of the tokenizer's."""
         with self._connections.reading() as db:
             return tables.get_pieces(db, tokenizer, ids)
+
+    def query(self, text: str) -> dict:
+        """Answer one SQL question without any way to change the file (see storage.sql): columns, rows,
+        truncated. Raises StoreError for everything but reading."""
+        return sql.query(self.path, text)
 
     def size_bytes(self) -> int:
         """What the database takes on disk, with its write-ahead log."""

@@ -1,0 +1,107 @@
+"""What leaves a database and what comes in: branches, files, the static page, a person's own queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine import rules
+from engine.core.branch import branched
+from engine.errors import BadSetting
+from storage import Store
+
+if TYPE_CHECKING:
+    from inspector.controller import Controller
+
+
+class Sharing:
+    """The controller's methods for going on from a session and for taking it elsewhere."""
+
+    store: Store
+
+    def branch(
+        self: Controller, session_id: int, position: int, token: str, max_tokens: int | None = None
+    ) -> int:
+        """Go on from a session with another token at a position; the new session's id.
+
+        `token` is a text that is exactly one token, or #ID. `max_tokens` is the whole budget, by default the
+        session's own. Raises BadSetting for a position or a token that is not there.
+        """
+        started, prompt = self.beginning(session_id)
+        token_id = one_token(token, self.store.pieces(prompt.tokenizer), prompt.vocab)
+        rule = rules.get(started.rule, **started.params)
+        begun = branched(started, rule, self.all_rounds(session_id), position, token_id, max_tokens)
+        return self._submit(begun, session_id, prompt, "branch")
+
+    def export_jsonl(self, session_id: int, children: bool = False) -> bytes:
+        """A session as a file for `import_jsonl`, with all that came of it if asked."""
+        return self.store.export(self.family(session_id) if children else [session_id])
+
+    def import_jsonl(self, data: bytes) -> list[int]:
+        """Take in the sessions of an exported file; their new ids. Raises StoreError, and stores nothing, for
+        a file that is not sound."""
+        return self.store.import_sessions(data)
+
+    def export_html(self: Controller, session_id: int, lanes: Sequence[int] = ()) -> str:
+        """The screen over a session, and over lanes beside it, as one page that opens from disk."""
+        from inspector import static_page
+
+        return static_page.page(self, [session_id, *lanes])
+
+    def family(self, session_id: int) -> list[int]:
+        """A session and all that was made from it, parents before children."""
+        found = [session_id]
+        for member in found:
+            found.extend(child.id for child in self.store.children(member))
+        return found
+
+    def sql(self, query: str) -> dict:
+        """Answer one SQL question about the database, which cannot change it: columns, rows, truncated."""
+        return self.store.query(query)
+
+
+def one_token(asked: str, pieces: dict[int, bytes], vocab: int) -> int:
+    """The id that a text or #ID names. Raises BadSetting for no single token, saying what it takes."""
+    if asked.startswith("#") and asked[1:].isdecimal():
+        return _by_id(int(asked[1:]), pieces, vocab)
+    wanted = asked.encode("utf-8", "surrogatepass")
+    found = [token for token, data in pieces.items() if data == wanted and token < vocab]
+    if not wanted or len(found) > 1:
+        raise BadSetting(
+            f"{asked!r} is {len(found)} tokens: {', '.join(f'#{token}' for token in found[:8])}."
+            if wanted
+            else "The token is empty.",
+            "Name one by its id, such as #42.",
+        )
+    if not found:
+        raise BadSetting(
+            f"{asked!r} is no single token: {_made_of(wanted, pieces)}.", "Give one of its tokens."
+        )
+    return found[0]
+
+
+def _by_id(token: int, pieces: dict[int, bytes], vocab: int) -> int:
+    if token >= vocab or not pieces.get(token):
+        raise BadSetting(
+            f"There is no token #{token} here.",
+            f"Give an id from 0 to {vocab - 1} that stands for some text.",
+        )
+    return token
+
+
+def _made_of(wanted: bytes, pieces: dict[int, bytes]) -> str:
+    """The fewest tokens whose bytes add up to the text, in words."""
+    ids = {data: token for token, data in sorted(pieces.items(), reverse=True) if data}
+    longest = max(map(len, ids), default=0)
+    best: list[list[bytes] | None] = [[]]
+    for end in range(1, len(wanted) + 1):
+        ways = [
+            [*best[start], wanted[start:end]]
+            for start in range(max(0, end - longest), end)
+            if best[start] is not None and wanted[start:end] in ids
+        ]
+        best.append(min(ways, key=len, default=None))
+    if best[-1] is None:
+        return "no tokens of this tokenizer add up to it"
+    shown = [f"{data.decode('utf-8', 'backslashreplace')!r} (#{ids[data]})" for data in best[-1][:8]]
+    return f"it takes {len(best[-1])}, such as {' and '.join(shown)}" + (" …" if len(best[-1]) > 8 else "")
