@@ -16,7 +16,7 @@ import click
 from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
-from inspector import live, report
+from inspector import cli_share, live, report
 from inspector.controller import Controller
 from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
 from storage import Store
@@ -114,6 +114,10 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool) -> None:
     """Say what computes, which models are here, and where sessions are kept."""
     body = report.doctor_object(db or group_db)
     report.emit(body) if as_json else click.echo(report.doctor_text(body))
+
+
+for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql):
+    cli.add_command(command)
 
 
 def main(args: list[str] | None = None) -> None:
