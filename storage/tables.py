@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+import numpy as np
 from sqlite_utils import Database
 
-from engine.core.events import Event
+from engine.core.events import Event, Round, from_dict
 from engine.core.types import Row
 from storage.codec import Encoded, StoredRow, decode, row_hashes, unpack_row
 from storage.errors import StoreError
 
 #: SQLite's own limit on placeholders and a row's width never matter: lists travel as one JSON parameter.
 _IN_LIST = "IN (SELECT value FROM json_each(?))"
+
+#: What stands for a row that was not read: it has no token, and all mass is in its tail.
+NO_ROW = Row(np.array([], np.uint32), np.array([], np.float64), vocab=0, tail=1.0)
 
 
 def insert(db: Database, table: str, values: dict[str, object]) -> int:
@@ -59,6 +63,16 @@ def get_events(db: Database, session_id: int, first: int, last: int | None) -> l
     bodies = [(seq, json.loads(body)) for seq, body in found]
     rows = get_rows(db, {ref for _, body in bodies for ref in row_hashes(body)})
     return [(seq, decode(body, rows)) for seq, body in bodies]
+
+
+def get_outlines(db: Database, session_id: int, first: int, last: int) -> list[Round]:
+    """The rounds among the events numbered first to last, every row in them NO_ROW."""
+    found = db.execute(
+        "SELECT body FROM events WHERE type = 'round' AND session_id = ?"
+        " AND seq BETWEEN ? AND ? ORDER BY seq",
+        [session_id, first, last],
+    )
+    return [from_dict(json.loads(body), lambda ref: NO_ROW) for (body,) in found]
 
 
 def get_rows(db: Database, hashes: Iterable[str]) -> dict[str, Row]:

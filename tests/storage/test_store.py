@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engine.core.events import Round
+from engine.core.events import Round, from_dict
 from engine.core.stats import counters
 from engine.core.types import Sampling
 from engine.errors import EngineError
 from storage import Store, StoreError, default_path
+from storage.tables import NO_ROW
 from tests.storage.factories import fill, finished, prompt_read, rejecting_round, round_at, row, started, zipf
 
 
@@ -76,6 +77,35 @@ def test_events_and_rounds_come_in_pages(store):
     assert store.rounds(session_id, 3, 3) == store.rounds(session_id, 9, 12) == []
     store.append(session_id, finished())
     assert store.rounds(session_id, 4, 99) == [round_at(4)]
+
+
+def test_an_outline_is_a_round_without_its_rows(store):
+    session_id = store.create(started())
+    assert store.outlines(session_id, 0, 9) == []
+    fill(store, session_id, 4)
+    store.append(session_id, finished())
+    without = lambda row: NO_ROW  # noqa: E731
+    expected = [from_dict(round_at(i).to_dict(), without) for i in (1, 2, 3)]
+    assert store.outlines(session_id, 1, 99) == expected
+    assert store.outlines(session_id, -2, 2)[1] == expected[0]
+    assert store.outlines(session_id, 3, 3) == store.outlines(session_id, 9, 12) == []
+    for done in expected:
+        rows = (*done.block.p, *done.block.q, *done.raw_p, *done.raw_q, done.verdict.residual)
+        assert {row.vocab for row in rows if row is not None} == {0}
+        assert not done.block.p[0].exact
+
+
+def test_outlines_need_no_row_of_the_database(store, path):
+    session_id = store.create(started())
+    fill(store, session_id, 2)
+    kept = store.outlines(session_id, 0, 2)
+    conn = sqlite3.connect(path)
+    conn.execute("DELETE FROM rows")
+    conn.commit()
+    conn.close()
+    assert store.outlines(session_id, 0, 2) == kept
+    with pytest.raises(StoreError, match="missing"):
+        store.rounds(session_id, 0, 2)
 
 
 def test_rounds_are_found_in_a_session_without_a_prompt_event(store):
