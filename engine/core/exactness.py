@@ -1,6 +1,6 @@
 """Whether a sample can have come from a distribution, and how often a wrong one would have been caught.
 
-Pearson's chi-square over cells that are expected often enough, binomial tails summed exactly. A p-value is
+Pearson's chi-square over cells that are expected often enough, binomial tails summed. A p-value is
 the chance of a deviation at least this large if the distribution is right, so `alpha`, below which a test
 fails, is also how often a right one fails.
 """
@@ -24,6 +24,9 @@ MIN_EXPECTED = 10.0
 
 #: Samples of a wrong distribution drawn to see how often they are caught.
 SIMULATIONS = 2000
+
+#: Above so many trials a binomial tail is taken as normal.
+MAX_SUMMED = 1_000_000
 
 Law = Mapping[Hashable, float]
 
@@ -85,6 +88,9 @@ def binomial_p_value(successes: int, trials: int, prob: float) -> float:
     large, never too small, but for deviations below one success (Hoeffding 1956)."""
     if prob <= 0 or prob >= 1:
         return float(successes == (trials if prob >= 1 else 0))
+    if trials > MAX_SUMMED:
+        z = (successes - trials * prob) / math.sqrt(trials * prob * (1 - prob))
+        return min(1.0, 2 * normal_tail(abs(z)))
     i = np.arange(trials)
     steps = np.log((trials - i) / (i + 1)) + math.log(prob) - math.log1p(-prob)
     logs = trials * math.log1p(-prob) + np.concatenate(([0.0], np.cumsum(steps)))
