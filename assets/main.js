@@ -76,7 +76,8 @@ export function mount(element, source) {
     signal,
   );
   window.addEventListener("popstate", () => line.restore(read(location.search)), { signal });
-  line.restore(read(location.search));
+  const asked = read(location.search);
+  line.restore(asked.s === null && source.first ? source.first : asked);
   render();
   return { store, close: () => mounted.abort() };
 }
@@ -101,10 +102,18 @@ function remember(state, action) {
   const href = write(state, location.href);
   if (href === location.href) return;
   const other = read(location.search).s !== state.focus;
-  if (other && action.restoring !== true && read(location.search).s !== null)
-    history.pushState(history.state, "", href);
-  else if (other) history.replaceState(history.state, "", href);
-  else writing = setTimeout(() => history.replaceState(history.state, "", write(state, location.href)), 150);
+  if (other && action.restoring !== true && read(location.search).s !== null) enter("pushState", href);
+  else if (other) enter("replaceState", href);
+  else writing = setTimeout(() => enter("replaceState", write(state, location.href)), 150);
+}
+
+// A browser may refuse (too many in a while, or a page opened from disk); then the address stays as it is.
+function enter(how, href) {
+  try {
+    history[how](history.state, "", href);
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error;
+  }
 }
 
 async function copy(text) {

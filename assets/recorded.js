@@ -1,9 +1,11 @@
-// A source that is a file: { sessions: [row], heads: {id: head}, rounds: {id: [round]}, pieces: {id: {}} }.
-// It never changes, so there is nothing to follow, stop or re-run.
+// A source that is a file: { sessions: [row], heads: {id: head}, rounds: {id: [round]}, pieces: {id: {}}, first }.
+// It never changes, so there is nothing to follow, stop or re-run. `first` is what is on view until a link
+// says otherwise, as link.js reads it.
 
 export function recordedSource(recording) {
   const answer = (value) => Promise.resolve(value);
   return {
+    first: recording.first,
     subscribe: () => () => {},
     follow: () => {},
     head: (id) => answer(recording.heads[id]),

@@ -1,0 +1,64 @@
+"""The screen's modules as one classic script, so that a page opened from disk can run them.
+
+A file:// page may not import other files. Each module becomes a function that returns what it exports, in
+the order of their imports; nothing is minified or renamed. Only the forms of import and export that assets/
+uses are understood, and anything else is refused, so that nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_IMPORT = re.compile(r"^import\s*\{([^}]*)\}\s*from\s*[\"']\./([\w-]+\.js)[\"'];?[ \t]*$", re.M)
+_EXPORT = re.compile(r"^export ((?:async )?function\*?|const|class) ([A-Za-z_$][\w$]*)", re.M)
+_UNKNOWN = re.compile(r"^\s*(?:import\b(?!\.)|export\b)[^\n]*|\bimport\s*\(|\bimport\.meta\b", re.M)
+
+
+class BundleError(ValueError):
+    """A module that this bundler does not understand."""
+
+
+def bundle(folder: Path, entry: str) -> str:
+    """The source of `entry` and of all it imports from `folder`, as one expression: the entry's exports.
+
+    Raises BundleError for a circular import and for a form of import or export it does not know.
+    """
+    order: list[str] = []
+    sources: dict[str, str] = {}
+    _visit(folder, entry, (), order, sources)
+    modules = "".join(f"modules[{name!r}] = (() => {{\n{sources[name]}\n}})();\n" for name in order)
+    return f'(() => {{\n"use strict";\nconst modules = {{}};\n{modules}return modules[{entry!r}];\n}})()'
+
+
+def _visit(
+    folder: Path, name: str, above: tuple[str, ...], order: list[str], sources: dict[str, str]
+) -> None:
+    if name in above:
+        raise BundleError(f"{' imports '.join((*above, name))}: a circle")
+    if name in sources:
+        return
+    text = (folder / name).read_text("utf-8")
+    for _, imported in _IMPORT.findall(text):
+        _visit(folder, imported, (*above, name), order, sources)
+    sources[name] = _as_function(name, text)
+    order.append(name)
+
+
+def _as_function(name: str, text: str) -> str:
+    exported = [match[1] for match in _EXPORT.findall(text)]
+    body = _IMPORT.sub(lambda m: f"const {{{_renamed(m[1])}}} = modules[{m[2]!r}];", text)
+    body = _EXPORT.sub(lambda m: f"{m[1]} {m[2]}", body)
+    unknown = _UNKNOWN.search(_without_comments(body))
+    if unknown:
+        raise BundleError(f"{name}: {unknown[0].strip()!r} is no import or export that is understood here")
+    return f"{body}\nreturn {{ {', '.join(exported)} }};"
+
+
+def _renamed(names: str) -> str:
+    """The names of an import as those of a destructuring: `a as b` becomes `a: b`."""
+    return re.sub(r"\s+as\s+", ": ", names)
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"^\s*//[^\n]*", "", text, flags=re.M)

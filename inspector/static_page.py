@@ -1,0 +1,131 @@
+"""One HTML file that opens from disk and shows sessions as the screen does: no server, no network, no choice.
+
+The page's policy (a CSP in its head) lets it run its own script, known by its hash, and nothing else: no
+request can leave it. The data is JSON in a script of a type that no browser runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import EngineError
+from inspector.bundle import bundle
+
+if TYPE_CHECKING:
+    from inspector.controller import Controller
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+#: In the order in which the app's own page links them.
+STYLES = ("inspector.css", "inspect.css")
+#: Rounds read at once.
+PAGE = 200
+
+
+def page(controller: Controller, session_ids: Sequence[int]) -> str:
+    """The page over these sessions, the first on view; with others beside it, the compare view.
+
+    Raises EngineError for a session that has no rounds or has not ended.
+    """
+    recording = record(controller, list(dict.fromkeys(session_ids)))
+    script = bundle(ASSETS, "static.js") + ";"
+    style = "\n".join((ASSETS / name).read_text("utf-8") for name in STYLES)
+    title = html.escape(f"Draftscope session {session_ids[0]}")
+    return "\n".join(
+        (
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">',
+            '<meta name="referrer" content="no-referrer">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{title}</title>",
+            f'<link rel="icon" href="{icon()}">',
+            f"<style>{style}</style>",
+            "</head>",
+            '<body class="ds-static">',
+            '<div id="screen"></div>',
+            "<noscript>This page needs JavaScript to show the session it holds.</noscript>",
+            f'<script type="application/json" id="recording">{safe_json(recording)}</script>',
+            f"<script>{script}</script>",
+            "</body>",
+            "</html>",
+            "",
+        )
+    )
+
+
+def record(controller: Controller, session_ids: list[int]) -> dict:
+    """What assets/recorded.js plays: heads, rounds and token texts by session, as the live screen has."""
+    heads, rounds, pieces = {}, {}, {}
+    for session_id in session_ids:
+        head = controller.head(session_id)
+        if head["status"] in ("queued", "running"):
+            raise EngineError(f"Session {session_id} is still running.", "Stop it, or wait for its end.")
+        key = str(session_id)
+        heads[key], rounds[key], pieces[key] = head, [], {}
+        for lo in range(0, head["rounds"], PAGE):
+            found = controller.rounds(session_id, lo, lo + PAGE)
+            rounds[key] += found["rounds"]
+            pieces[key] |= found["pieces"]
+    if not rounds[str(session_ids[0])]:
+        raise EngineError(f"Session {session_ids[0]} has no rounds to show.", "Choose another session.")
+    several = len(session_ids) > 1
+    return {
+        "sessions": [listed(head) for head in heads.values()],
+        "heads": heads,
+        "rounds": rounds,
+        "pieces": pieces,
+        "rules": controller.choices()["rules"],
+        "first": {
+            "s": session_ids[0],
+            "cursor": {"round": 0, "pos": -1},
+            "view": "compare" if several else "inspect",
+            "lanes": session_ids if several else [],
+        },
+    }
+
+
+def listed(head: dict) -> dict:
+    """A session's line in the list, from its head."""
+    names = ("id", "parent_id", "relation", "created", "title", "note", "starred", "tags", "prompt", "rule")
+    names += ("asked", "drafter", "target", "seed", "k", "max_tokens", "status", "rounds", "branch_at")
+    counters = head["counters"]
+    line = {name: head[name] for name in names if name in head}
+    return line | {name: counters[name] for name in ("emitted", "per_position_acceptance")}
+
+
+def safe_json(value: object) -> str:
+    """JSON that nothing in it can end or open an element of the page with."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    # A half character is no UTF-8; JSON's own escape of it is.
+    return "".join(c if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}" for c in text)
+
+
+def policy(script: str, style: str) -> str:
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{digest(script)}'",
+            f"style-src '{digest(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def icon() -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode((ASSETS / "icon.svg").read_bytes()).decode()
