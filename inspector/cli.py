@@ -16,10 +16,12 @@ import click
 from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
-from inspector import cli_share, live, report
+from inspector import cli_share, cli_verify, live, log_report, own_rules, report
 from inspector.controller import Controller
 from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
 from storage import Store
+
+RULE_HELP = f"One of {', '.join(rules.RULES)}; or a Python file of your own."
 
 EXIT_HELP = (
     "Exit status: 0 done, 1 a session failed, 2 wrong input, 130 stopped by Ctrl-C (what a session had "
@@ -48,7 +50,7 @@ def cli(context: click.Context, db: Path | None, host: str, port: int | None, in
 
 @cli.command()
 @click.option("--prompt", required=True, help="What to ask the target.")
-@click.option("--rule", default=DEFAULTS.rule, show_default=True, help=f"One of {', '.join(rules.RULES)}.")
+@click.option("--rule", default=DEFAULTS.rule, show_default=True, help=RULE_HELP)
 @click.option("--param", multiple=True, metavar="NAME=VALUE", help="A parameter of the rule.")
 @click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True)
 @generation_options
@@ -84,7 +86,7 @@ def replay(
     rerun: the models again, each rule on its own path, stored as child sessions. rejudge: no model, the
     stored drafts and coins judged again until the rule leaves the stored path.
     """
-    wanted = [rule.strip() for rule in rule_list.split(",") if rule.strip()]
+    wanted = [own_rules.named(rule.strip()) for rule in rule_list.split(",") if rule.strip()]
     with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
         if mode == "rejudge":
             lanes = controller.rejudge(session_id, wanted)
@@ -108,15 +110,27 @@ def show(group_db: Path | None, db: Path | None, as_json: bool, session_id: int,
 
 
 @cli.command()
+@click.option("--log", metavar="FILE", help="Read another server's log instead; - for standard input.")
 @common
 @click.pass_obj
-def doctor(group_db: Path | None, db: Path | None, as_json: bool) -> None:
-    """Say what computes, which models are here, and where sessions are kept."""
+def doctor(group_db: Path | None, db: Path | None, as_json: bool, log: str | None) -> int:
+    """Say what computes, which models are here, and where sessions are kept.
+
+    With --log: say which acceptance rule a log's numbers belong to, which rates were confused, and what in it
+    is impossible. Exit status 1 where it contradicts itself or its rule.
+    """
+    if log is not None:
+        body = log_report.log_object(log)
+        report.emit(body) if as_json else click.echo(log_report.log_lines(body))
+        return log_report.log_status(body)
     body = report.doctor_object(db or group_db)
     report.emit(body) if as_json else click.echo(report.doctor_text(body))
+    return 0
 
 
 for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql):
+    cli.add_command(command)
+for command in (cli_verify.verify, cli_verify.check_rule):
     cli.add_command(command)
 
 

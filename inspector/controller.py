@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from engine import rules, session
 from engine.core import branch, replay
@@ -17,29 +18,39 @@ from engine.core.stats import Counters
 from engine.drafters.spec import BITS
 from engine.errors import BadSetting, EngineError
 from engine.session import Request
+from engine.verification import Verification
 from engine.worker import Run, Worker
 from inspector import law_view, view_model
 from inspector.form import form_of, request_of
+from inspector.library import Library, line_view
+from inspector.own_rules import in_form
 from inspector.sharing import Sharing
 from inspector.sinks import LateSink, Listener, StoreSink, deaf
+from inspector.stats_view import Statistics
+from inspector.verifying import Verifying
 from storage import SessionInfo, Store
 
 MAX_LANES = 6
 DEFAULT_PROMPT = "Why is the sky blue?"
 
 
-class Controller(Sharing):
+class Controller(Sharing, Verifying):
     """One store, one worker. Safe to call from any thread."""
 
     def __init__(self, store: Store, worker: Worker | None = None) -> None:
         self.store = store
         self.worker = worker or Worker()
         self.warming = ""
+        self.library = Library(store)
+        self.statistics = Statistics(store)
+        self.own_rules = True  # whether the form may name a Python file as its rule
         self._runs: dict[int, Run] = {}
+        self._verifications: dict[int, Verification] = {}
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """Stop what runs here and let go of the models. The store stays open."""
+        self.library.close()
         self.worker.close()
 
     # Running
@@ -51,7 +62,7 @@ class Controller(Sharing):
 
     def start(self, form: dict) -> int:
         """Start a session from the screen's form; its id. Raises BadSetting before anything is stored."""
-        return self._submit(session.plan(request_of(form)))
+        return self._submit(session.plan(request_of(in_form(form, self.own_rules))))
 
     def begin(self, started: SessionStarted, listen: Listener = deaf) -> tuple[Run, LateSink]:
         """Queue a session that is stored from its prompt on, for a caller who waits for it."""
@@ -142,7 +153,7 @@ class Controller(Sharing):
         if prompt is not None:
             view["prompt_pieces"] = self._pieces(prompt, prompt.tokens)
             view["forced_pieces"] = self._pieces(prompt, events[0].forced)
-        rule = rules.RULES.get(info.rule)
+        rule = rules.find(info.rule)
         if rule is not None:
             view |= {"lossless": rule.lossless, "faulty": rule.faulty, "rule_title": rule.title}
         return view
@@ -306,21 +317,10 @@ def confirmation(baseline: list[Round], judged: replay.Rejudged) -> dict:
     return {"reproduced": reproduced, "difference": difference}
 
 
-def line_view(info: SessionInfo) -> dict:
-    """A session as the list shows it."""
-    names = ("id", "parent_id", "relation", "created", "title", "note", "starred", "prompt", "rule", "asked")
-    names += ("drafter", "target", "seed", "k", "max_tokens", "temperature", "status", "emitted", "rounds")
-    names += ("branch_at", "imported")
-    line = {name: getattr(info, name) for name in names}
-    return line | {
-        "tags": list(info.tags),
-        "per_position_acceptance": info.counters.per_position_acceptance,
-    }
-
-
 def rule_view(rule: rules.Rule) -> dict:
     """A rule as lists and forms show it."""
     names = ("id", "title", "meaning", "formula", "source", "closed_form")
     names += ("lossless", "greedy_only", "looks_ahead", "faulty", "params")
     view = {name: getattr(rule, name) for name in names}
+    view["parameters"] = [asdict(param) for param in rule.parameters]
     return view | {"drafts_otherwise": law_view.drafts_otherwise(rule.id)}

@@ -10,6 +10,7 @@ import click
 from engine import session
 from engine.core.types import ORDERS, SAMPLING_LIMITS, Sampling
 from engine.errors import BadSetting
+from inspector import own_rules
 
 DEFAULTS = session.Request(prompt="")
 
@@ -42,6 +43,12 @@ def sampling_options(command: Callable) -> Callable:
 
 def generation_options(command: Callable) -> Callable:
     """What a generation is asked for besides its prompt, rule and seed; given to `request_of`."""
+    length = click.option("--max-tokens", type=int, default=DEFAULTS.max_tokens, show_default=True)
+    return length(model_options(command))
+
+
+def model_options(command: Callable) -> Callable:
+    """The models and how they draw; given to `request_of`."""
     options = [
         click.option("--raw", is_flag=True, help="Send the prompt as it is, without the chat template."),
         click.option(
@@ -54,7 +61,6 @@ def generation_options(command: Callable) -> Callable:
             help="self:Nbit, lookup, model:PATH-OR-ID, none.",
         ),
         click.option("--k", type=int, default=DEFAULTS.k, show_default=True, help="Drafted tokens a round."),
-        click.option("--max-tokens", type=int, default=DEFAULTS.max_tokens, show_default=True),
         click.option("--stop", multiple=True, help="End the text at this string (repeatable)."),
     ]
     command = sampling_options(command)
@@ -77,6 +83,7 @@ def request_of(options: dict, logit_bias: tuple[str, ...]) -> session.Request:
     bias = tuple((token_id(key), value) for key, value in map(assignment, logit_bias))
     sampling = Sampling(**{name: options[name] for name in names}, logit_bias=bias)
     kept = {name: value for name, value in options.items() if name not in names and name != "param"}
+    kept["rule"] = own_rules.named(kept["rule"])
     return session.Request(**kept, params=dict(map(assignment, options["param"])), sampling=sampling)
 
 
