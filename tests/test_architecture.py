@@ -39,6 +39,7 @@ THIRD_PARTY: dict[str, set[str] | None] = {
     "inspector/cli.py": {"click"},
     "inspector/report.py": {"click"},
     "inspector/ui.py": {"gradio", "starlette"},
+    "inspector/figures.py": {"plotly"},
     "inspector": {"numpy", "click"},
     "app.py": set(),
 }

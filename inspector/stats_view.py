@@ -1,0 +1,60 @@
+"""The stats tab of a session: the folds of engine.core.session_stats, with words and figures beside them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from engine import rules
+from engine.core import session_stats
+from storage import SessionInfo, Store
+
+#: Sessions whose statistics are kept; a finished session never changes.
+KEPT = 16
+
+
+class Statistics:
+    """Statistics of one store's sessions, each counted once as long as it stays the same."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._kept: OrderedDict[tuple, dict] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, session_id: int) -> dict:
+        """engine.core.session_stats.describe with `session`, `rule` and `closed_form` (see `own`), and
+        `figures`: Plotly figures by name, their colours in words of the screen's style sheet."""
+        info = self.store.session(session_id)
+        key = (session_id, info.rounds, info.status)
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = self._count(info)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+    def _count(self, info: SessionInfo) -> dict:
+        from inspector import figures
+
+        law, words = own(info)
+        body = session_stats.describe(self.store.outlines(info.id, 0, info.rounds), law)
+        body |= {"session": info.id, "rule": info.rule, **words}
+        return body | {"figures": figures.all_of(body)}
+
+
+def own(info: SessionInfo) -> tuple[str | None, dict]:
+    """The line of the rule matrix that is this session's own rule, and what to say of its closed form:
+    `closed_form` in letters, and `why`, a sentence where the matrix has no law of it."""
+    rule = rules.RULES.get(info.rule)
+    if rule is None:
+        return None, {"closed_form": "", "why": "The rule came from a file; its law is not in the rounds."}
+    if info.params != rule.params:
+        return None, {
+            "closed_form": rule.closed_form,
+            "why": "The rounds hold the rule's law at its default parameters; this session changed them.",
+        }
+    why = ""
+    if rule.looks_ahead:
+        why = "The rule judges a block as a whole, so no position has a law of its own."
+    return rule.id, {"closed_form": rule.closed_form, "why": why}
