@@ -216,14 +216,14 @@ def generate(run: Run, pair: Pair) -> str:
     run.sink.tokenizer(target.fingerprint, lambda: target.text.pieces(range(target.vocab)))
     run.progress = "Reading the prompt"
     begun = time.perf_counter()
-    pair.scorer.prefill(prompt + started.forced)
+    cached = pair.scorer.prefill(prompt + started.forced)
     run.check()
     pair.drafter.start(prompt)
     if started.forced:
         pair.drafter.commit(started.forced)
     ms = 1e3 * (time.perf_counter() - begun)
     special = tuple(sorted(target.text.special_ids | target.eos_ids))
-    run.sink.event(PromptRead(prompt, ms, target.vocab, target.fingerprint, special, pair.versions))
+    run.sink.event(PromptRead(prompt, ms, target.vocab, target.fingerprint, special, pair.versions, cached))
     ending = Ending(target.eos_ids, started.stop, target.text.pieces)
     rule = rules.get(started.rule, **started.params)
     plan = loop.Plan(prompt, rule, started.sampling, started.seed, started.k, started.max_tokens)

@@ -65,7 +65,7 @@ def beyond_view(done: Round, coins: Coins) -> dict | None:
     k = done.block.k
     if done.verdict.n_accepted == k or done.final:
         return None
-    return draw_view(done.own[k], coins.get(("target", done.block.start + k)))
+    return draw_view(done.own[k], own_coin(coins, done.block.start + k))
 
 
 #: Below this a law's distance to p is the rounding of a sum.
@@ -116,8 +116,8 @@ def position_view(done: Round, i: int, coins: Coins) -> dict:
         "accept_prob": None if check is None else check.accept_prob,
         "u": None if check is None else check.u,
         "passed": None if check is None else check.accepted,
-        "own": draw_view(done.own[i], coins.get(("target", block.start + i))),
-        "draw": draw_view(x, coins.get(("draft", block.start + i))),
+        "own": draw_view(done.own[i], own_coin(coins, block.start + i)),
+        "draw": draw_view(x, coins.get(("draft", block.start + i)) or coins.get(("noise", block.start + i))),
         "rescued": fate == "accepted" and done.own[i] != x,
         "tv": max(0.0, round(1.0 - measure.overlap, 12)),  # less is the rounding of a sum of V terms
         "overlap": measure.overlap,
@@ -136,22 +136,26 @@ def next_view(done: Round, coins: Coins) -> dict:
     block, verdict = done.block, done.verdict
     i, token = verdict.n_accepted, verdict.next_token
     from_residual = verdict.residual is not None
-    purpose = "residual" if from_residual else "target"
     view = {
         "token": token,
         "at": block.start + i,
         "source": verdict.next_source,
-        "purpose": purpose,
+        "purpose": done.drew.purpose if done.drew else None,
         "p": known(block.p[i], token),
         "q": known(block.q[i], token) if i < block.k else None,
-        "draw": draw_view(token, coins.get((purpose, block.start + i))),
+        "draw": draw_view(token, done.draw),
         "residual": residual_view(done) if from_residual else None,
     }
     if i == block.k:
-        own = draw_view(done.own[i], coins.get(("target", block.start + i)))
+        own = draw_view(done.own[i], own_coin(coins, block.start + i))
         view |= {"own": own, "entropy": [done.entropy_bonus, None]}
         view |= bars_view(block.p[i], None, raw_row(done.raw_p, i), None, [token, done.own[i]])
     return view
+
+
+def own_coin(coins: Coins, position: int) -> Coin | None:
+    """The coin of the target's own draw: its own address, or the noise it shares with the draft."""
+    return coins.get(("target", position)) or coins.get(("noise", position))
 
 
 def draw_view(token: int, coin: Coin | None) -> dict:

@@ -91,6 +91,7 @@ PROMPT = Record(
         "tokenizer": name,
         "special": listing(token, MAX_VOCAB),
         "versions": versions,
+        "cached": count,
     }
 )
 
@@ -106,6 +107,7 @@ _COIN = tuple_of(
     words="[purpose, position, attempt, u, outcome, low or null, high or null]",
     older=5,
 )
+_ADDRESS = tuple_of(one_of(*PURPOSES), position, count, words="[purpose, position, attempt]")
 _MEASURE = tuple_of(share, share, nats, nats, words="[overlap, sum p q, entropy of p, entropy of q]")
 _LAW = tuple_of(share, share, words="[TV to p, acceptance]")
 _JUDGED = tuple_of(
@@ -145,6 +147,7 @@ ROUND = Record(
         "entropy_bonus": nats,
         "times": Record({stage: milliseconds for stage in ("draft", "target", "judge", "matrix")}),
         "final": flag,
+        "drew": maybe(_ADDRESS),
         "matrix": listing(_JUDGED, MAX_RULES, f"a list of {_JUDGED.words}"),
     }
 )

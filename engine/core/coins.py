@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.core import rows
-from engine.core.types import PURPOSES, Address, Coin, Row
+from engine.core.types import PURPOSES, Address, Block, Coin, Row, Rule, Verdict
 from engine.errors import BadSetting
 
 MAX_SEED = 2**63 - 1
@@ -61,12 +61,13 @@ class RecordingCoins(PhiloxCoins):
     """Philox coins that keep each one as it fell, in order, once per address.
 
     A draw from a one-hot row is no coin (the token is forced), so it leaves no record: greedy sessions
-    record nothing.
+    record nothing. `drew` is the address of the last draw from a row, None when that token was forced.
     """
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.fallen: dict[Address, Coin] = {}
+        self.drew: Address | None = None
 
     def flip(self, prob: float, at: Address, per: float = 1.0) -> tuple[bool, float]:
         accepted, u = super().flip(prob, at, per)
@@ -74,7 +75,8 @@ class RecordingCoins(PhiloxCoins):
         return accepted, u
 
     def choose(self, row: Row, at: Address) -> int:
-        if len(row.ids) == 1:
+        self.drew = at if len(row.ids) > 1 else None
+        if self.drew is None:
             return int(row.ids[0])
         u = self.uniform(at)
         token, low, high = rows.quantile_slice(row, u)
@@ -82,7 +84,8 @@ class RecordingCoins(PhiloxCoins):
         return token
 
     def race(self, row: Row, at: Address) -> int:
-        if len(row.ids) == 1:
+        self.drew = at if len(row.ids) > 1 else None
+        if self.drew is None:
             return int(row.ids[0])
         token = super().race(row, at)
         (clock,) = arrivals(self.seed, at, np.array([token]))
@@ -94,3 +97,10 @@ class RecordingCoins(PhiloxCoins):
         coins = tuple(self.fallen.values())
         self.fallen.clear()
         return coins
+
+
+def judge(rule: Rule, block: Block, coins: RecordingCoins) -> tuple[Verdict, Address | None]:
+    """The rule's verdict, and the address of the coin that chose its next token: None where no coin did."""
+    coins.drew = None
+    verdict = rule.judge(block, coins)
+    return verdict, coins.drew

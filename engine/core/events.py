@@ -86,7 +86,8 @@ class SessionStarted:
 class PromptRead:
     """The models are there and have read the prompt.
 
-    `tokens` are its ids, `ms` how long target and drafter took to read them (loading is not in it).
+    `tokens` are its ids, `ms` how long target and drafter took to read them (loading is not in it), and
+    `cached` how many the target still held from the session before.
     `tokenizer` names the tokenizer by its content, `special` its control tokens, `vocab` the width of the
     target's rows; `versions` is all that a re-run must share to be sure of repeating the session.
     """
@@ -97,6 +98,7 @@ class PromptRead:
     tokenizer: str
     special: tuple[int, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
+    cached: int = 0
     type = "prompt"
 
     def to_dict(self, put_row: PutRow = row_to_dict) -> dict:
@@ -166,7 +168,8 @@ class Round:
 
     `final` says that accepting the whole block ends the output (its budget, EOS or a stop string), so
     nothing is drawn behind it. `own` is the target's own draw at each position ("target" address), the
-    token plain sampling would have emitted there. `raw_p` and `raw_q` are the softmax before truncation
+    token plain sampling would have emitted there; `drew` is the address of the coin that chose the token
+    after the accepted drafts. `raw_p` and `raw_q` are the softmax before truncation
     and temperature, top part only, for show; empty when the filters cut nothing. `matrix` is what every
     other rule would have done with this very block.
     """
@@ -181,10 +184,16 @@ class Round:
     entropy_bonus: float  # nats, of p at position k
     times: StageTimes = StageTimes()
     final: bool = False
+    drew: Address | None = None
     raw_p: tuple[Row, ...] = ()  # [k + 1] or []
     raw_q: tuple[Row, ...] = ()  # [k] or []
     matrix: tuple[Judged, ...] = ()
     type = "round"
+
+    @property
+    def draw(self) -> Coin | None:
+        """The coin that chose the token after the accepted drafts; None where no coin did."""
+        return next((coin for coin in self.coins if coin.at == self.drew), None)
 
     @property
     def n_tested(self) -> int:
@@ -223,6 +232,7 @@ class Round:
             "entropy_bonus": self.entropy_bonus,
             "times": asdict(self.times),
             "final": self.final,
+            "drew": None if self.drew is None else list(astuple(self.drew)),
             "matrix": [line.to_list() for line in self.matrix],
         }
 
@@ -254,6 +264,7 @@ class Round:
             entropy_bonus=body["entropy_bonus"],
             times=StageTimes(**body["times"]),
             final=body["final"],
+            drew=None if body["drew"] is None else Address(*body["drew"]),
             raw_p=row_list("raw_p"),
             raw_q=row_list("raw_q"),
             matrix=tuple(map(Judged.from_list, body["matrix"])),

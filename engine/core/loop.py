@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from engine.core import ending, matrix, rows, warp
-from engine.core.coins import RecordingCoins
+from engine.core.coins import RecordingCoins, judge
 from engine.core.events import Measure, Round, StageTimes
 from engine.core.types import Address, Block, Coin, Draft, Drafter, Row, Rule, Sampling, Scorer, Verdict
 from engine.errors import BadRow
@@ -116,7 +116,8 @@ class Generation:
             for i, row in enumerate(block.p)
         )
         final = self.final(block)
-        verdict, emitted = ending.close(block, self.plan.rule.judge(block, self.coins), final)
+        verdict, drew = judge(self.plan.rule, block, self.coins)
+        verdict, emitted = ending.close(block, verdict, final)
         self.remember(block)
         self.scorer.rewind(block.k - verdict.n_accepted)
         self.drafter.commit(emitted)
@@ -131,6 +132,7 @@ class Generation:
             verdict=verdict,
             emitted=emitted,
             own=own,
+            drew=drew if verdict.next_token is not None else None,
             coins=fallen(self.coins.take(), block, verdict),
             measures=measures,
             entropy_bonus=rows.entropy(block.p[-1]),

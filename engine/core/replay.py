@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from engine.core import ending, loop, rows, stats
-from engine.core.coins import RecordingCoins
+from engine.core.coins import RecordingCoins, judge
 from engine.core.events import Round, StageTimes
 from engine.core.types import Coin, Row, Rule
 
@@ -76,12 +76,14 @@ def judge_again(stored: Round, rule: Rule, coins: RecordingCoins) -> Round:
     """The round as the rule would have had it: its drafts and the target's own draws stay, and with them
     their coins. No work was done, so it took no time."""
     block = stored.block
-    verdict, emitted = ending.close(block, rule.judge(block, coins), stored.final)
+    verdict, drew = judge(rule, block, coins)
+    verdict, emitted = ending.close(block, verdict, stored.final)
+    drew = drew if verdict.next_token is not None else None
     kept = [coin for coin in stored.coins if coin.at.purpose in ("draft", "xtc", "noise")]
     own = own_coins(stored, coins) if type(rule).target_draw is Rule.target_draw else []
     by_address = {coin.at: coin for coin in (*kept, *own, *coins.take())}
     fell = loop.fallen(by_address.values(), block, verdict)
-    return replace(stored, verdict=verdict, emitted=emitted, coins=fell, times=StageTimes())
+    return replace(stored, verdict=verdict, emitted=emitted, coins=fell, drew=drew, times=StageTimes())
 
 
 def own_coins(stored: Round, coins: RecordingCoins) -> list[Coin]:

@@ -56,8 +56,9 @@ class SharedScorer:
         self.prompt: Tokens = ()
         self.held: Tokens = ()
 
-    def prefill(self, tokens: Tokens) -> None:
+    def prefill(self, tokens: Tokens) -> int:
         self.prompt, self.held = tuple(tokens), tuple(tokens[:-1])
+        return 0
 
     def score(self, tokens: Tokens) -> np.ndarray:  # float32[k + 1, V]
         before, self.held = len(self.held), self.held + tuple(tokens)

@@ -112,17 +112,18 @@ def acceptance_line(rule: str, c: Counters) -> str:
 def timings(events: Iterable[Event]) -> dict:
     """llama-server's `timings` object, with its draft fields when a drafter ran. Model loading is in none."""
     total = Counters()
-    prompt_n, prompt_ms, predicted_ms, kind = 0, 0.0, 0.0, ""
+    cache_n, prompt_n, prompt_ms, predicted_ms, kind = 0, 0, 0.0, 0.0, ""
     for event in events:
         if isinstance(event, SessionStarted):
             kind, prompt_n = event.drafter, len(event.forced)
         elif isinstance(event, PromptRead):
-            prompt_n, prompt_ms = prompt_n + len(event.tokens), event.ms
+            cache_n, prompt_ms = event.cached, event.ms
+            prompt_n += len(event.tokens) - cache_n
         elif isinstance(event, Round):
             total = total.plus(event)
             predicted_ms += event.times.draft + event.times.target + event.times.judge
     body = {
-        "cache_n": 0,
+        "cache_n": cache_n,
         **_rates("prompt", prompt_n, prompt_ms),
         **_rates("predicted", total.emitted, predicted_ms),
     }

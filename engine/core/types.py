@@ -377,8 +377,9 @@ class Scorer(Protocol):
 
     vocab: int
 
-    def prefill(self, tokens: tuple[int, ...]) -> None:
-        """Begin a session: read all tokens of the prompt but the last, which the first score feeds."""
+    def prefill(self, tokens: tuple[int, ...]) -> int:
+        """Begin a session: read all tokens of the prompt but the last, which the first score feeds.
+        Returns how many of them a cache still held from the session before."""
 
     def score(self, tokens: tuple[int, ...]) -> np.ndarray:
         """Feed [last, x_1, ..., x_k]; return the logits float32[k + 1, V] after each of them."""

@@ -124,8 +124,9 @@ class CachedModel:
             self._run(owed[start : min(start + CHUNK, len(owed) - 1)], logits=False)
         return owed[-1:]
 
-    def begin(self, prompt: Sequence[int]) -> None:
-        """Read a new prompt, all but its last token; chunks that were read before, as they were, stay."""
+    def begin(self, prompt: Sequence[int]) -> int:
+        """Read a new prompt, all but its last token; chunks that were read before, as they were, stay.
+        Returns how many tokens stayed."""
         wanted = list(prompt[:-1])
         kept = self._reusable(wanted) if self.sound else 0
         try:
@@ -135,6 +136,7 @@ class CachedModel:
         if kept == 0:
             self.reset()
         self.read(wanted[kept:])
+        return kept
 
     def _reusable(self, wanted: list[int]) -> int:
         """The end of the last chunk that the same prompt would be read in again."""
@@ -150,8 +152,8 @@ class MlxScorer:
         self.cached = cached
         self.vocab = vocab
 
-    def prefill(self, tokens: tuple[int, ...]) -> None:
-        self.cached.begin(tokens)
+    def prefill(self, tokens: tuple[int, ...]) -> int:
+        return self.cached.begin(tokens)
 
     def score(self, tokens: tuple[int, ...]) -> np.ndarray:  # float32[k + 1, V]
         return self.cached.feed(tokens)

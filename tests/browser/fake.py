@@ -88,8 +88,9 @@ class ToyScorer:
     def __init__(self, chain: Chain) -> None:
         self.chain, self.cache = chain, ()
 
-    def prefill(self, tokens: tuple[int, ...]) -> None:
+    def prefill(self, tokens: tuple[int, ...]) -> int:
         self.cache = tokens[:-1]
+        return 0
 
     def score(self, tokens: tuple[int, ...]) -> np.ndarray:
         rows = []

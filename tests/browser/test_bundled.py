@@ -15,7 +15,7 @@ def setting(page: Page, name: str, value: str) -> None:
     page.locator(f"#{name} input").fill(value)
 
 
-def test_run_inspect_and_compare_on_the_bundled_pair(bundled_controller, serve, open_page):
+def test_run_inspect_and_compare_on_the_bundled_pair(bundled_controller, serve, open_page, reload):
     page = open_page(serve(bundled_controller))
     page.locator("#prompt textarea, #prompt input").first.fill("Name three colours.")
     setting(page, "max-tokens", "16")
@@ -49,5 +49,5 @@ def test_run_inspect_and_compare_on_the_bundled_pair(bundled_controller, serve, 
         "stochastic": True,
         "sampler-match": None,
     }
-    page.reload()
+    reload(page)
     expect(page.get_by_text("reproduced", exact=True)).to_be_visible(timeout=LOADING)

@@ -49,8 +49,9 @@ class ToyScorer:
         self.held: list[int] = []
         self.widths: list[int] = []  # rows of each pass
 
-    def prefill(self, tokens: tuple[int, ...]) -> None:
+    def prefill(self, tokens: tuple[int, ...]) -> int:
         self.held = list(tokens[:-1])
+        return 0
 
     def score(self, tokens: tuple[int, ...]) -> np.ndarray:
         first = len(self.held)

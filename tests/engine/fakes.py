@@ -67,8 +67,9 @@ class Target:
 class FlatScorer:
     vocab = VOCAB
 
-    def prefill(self, tokens) -> None:
+    def prefill(self, tokens) -> int:
         """Nothing to read."""
+        return 0
 
     def score(self, tokens) -> np.ndarray:
         return np.zeros((len(tokens), VOCAB), dtype=np.float32)
