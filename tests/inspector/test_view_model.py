@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import rows
-from engine.core.coins import RecordingCoins, uniform
+from engine.core.coins import RecordingCoins, judge, uniform
 from engine.core.events import Measure, Round, SessionFinished, SessionStarted
 from engine.core.types import Address, Block, Sampling
 from engine.rules import get
@@ -28,14 +28,24 @@ def judged(p, q, tokens, seed, rule="stochastic", raw_p=(), raw_q=()) -> Round:
     block = Block(5, tuple(tokens), tuple(q), tuple(p), (0,) * len(p))
     coins = RecordingCoins(seed)
     own = tuple(coins.choose(p_row, block.at("target", i)) for i, p_row in enumerate(p))
-    verdict = get(rule).judge(block, coins)
+    verdict, drew = judge(get(rule), block, coins)
     measures = tuple(
         Measure(rows.overlap(a, b), rows.product(a, b), rows.entropy(a), rows.entropy(b))
         for a, b in zip(p, q, strict=False)
     )
     emitted = (*block.tokens[: verdict.n_accepted], verdict.next_token)
     return Round(
-        3, block, verdict, emitted, own, coins.take(), measures, rows.entropy(p[-1]), raw_p=raw_p, raw_q=raw_q
+        index=3,
+        block=block,
+        verdict=verdict,
+        emitted=emitted,
+        own=own,
+        drew=drew,
+        coins=coins.take(),
+        measures=measures,
+        entropy_bonus=rows.entropy(p[-1]),
+        raw_p=raw_p,
+        raw_q=raw_q,
     )
 
 
@@ -73,6 +83,18 @@ def test_every_draw_falls_into_the_slice_it_shows():
         for draw in draws:
             low, high = draw["slice"]
             assert low <= draw["u"] < high
+
+
+def test_a_token_taken_without_a_draw_shows_no_coin():
+    """Also where the target's own draw happens to be the argmax that the rule took."""
+    seed = next(s for s in range(500) if quantile_is_dog(s))
+    view = round_view(judged([row(P)] * 2, [row(Q)], (0,), seed, "argmax"))
+    assert (view["next"]["token"], view["positions"][0]["own"]["token"]) == (1, 1)
+    assert (view["next"]["purpose"], view["next"]["draw"]["u"]) == (None, None)
+
+
+def quantile_is_dog(seed: int) -> bool:
+    return rows.quantile(row(P), uniform(seed, Address("target", 5))) == 1
 
 
 def test_an_untested_draft_has_no_test_and_no_coin():
