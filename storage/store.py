@@ -97,6 +97,7 @@ class Store:
         parent_id: int | None = None,
         relation: str | None = None,
         title: str = "",
+        tags: Iterable[str] = (),
     ) -> int:
         """A new session, `queued`, whose event 0 is `started`; returns its id.
 
@@ -113,6 +114,7 @@ class Store:
             "parent_id": parent_id,
             "relation": relation,
             "title": as_text(title),
+            "tags": json.dumps([as_text(tag) for tag in tags], ensure_ascii=False),
             "branch_at": len(started.forced) - 1 if started.forced else None,
         }
         with self._connections.writing() as db:
