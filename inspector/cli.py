@@ -16,7 +16,7 @@ import click
 from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
-from inspector import cli_share, cli_verify, live, log_report, own_rules, report
+from inspector import cli_compare, cli_share, cli_verify, live, log_report, own_rules, report
 from inspector.controller import Controller
 from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
 from storage import Store
@@ -128,7 +128,7 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool, log: str | Non
     return 0
 
 
-for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql):
+for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql, cli_compare.compare):
     cli.add_command(command)
 for command in (cli_verify.verify, cli_verify.check_rule):
     cli.add_command(command)

@@ -1,0 +1,140 @@
+"""The command `compare`: rules over many prompts and seeds, resumable, with paired intervals."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from engine.errors import BadSetting
+from inspector import own_rules, report
+from inspector.controller import Controller
+from inspector.many import Asked, Comparison, Many, Step
+from inspector.options import assignment, common, generation_options, request_of
+from storage import Store
+
+
+@click.command()
+@click.option(
+    "--rules",
+    "rule_list",
+    required=True,
+    help="Rules separated by commas, parameters behind colons: stochastic,lenient:leniency=0.5. The first is "
+    "what the others are held against.",
+)
+@click.option("--seeds", default="0:10", show_default=True, help="FIRST:END, or seeds separated by commas.")
+@click.option("--prompt", "prompts", multiple=True, help="What to ask the target (repeatable).")
+@click.option("--prompts", "file", type=click.Path(path_type=Path), help="A file with a prompt on each line.")
+@click.option(
+    "--resume/--fresh", default=True, help="Take finished runs from the database, or run all again."
+)
+@generation_options
+@common
+@click.pass_obj
+def compare(
+    group_db: Path | None,
+    db: Path | None,
+    as_json: bool,
+    rule_list: str,
+    seeds: str,
+    prompts: tuple[str, ...],
+    file: Path | None,
+    resume: bool,
+    logit_bias: tuple[str, ...],
+    **options: object,
+) -> int:
+    """Run rules over many seeds and prompts, and say how surely they differ.
+
+    Every run is stored. Ctrl-C stops; the same command goes on where it stopped.
+    """
+    asked = prompts + (prompts_in(file) if file else ())
+    if not asked:
+        raise BadSetting("There is no prompt.", "Give --prompt TEXT, or --prompts FILE.")
+    settings = request_of(options | {"prompt": "-", "seed": 0, "rule": "argmax", "param": ()}, logit_bias)
+    comparison = Comparison(settings, rules_in(rule_list), asked, seeds_in(seeds))
+    with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
+        many = Many(store, controller.worker, comparison, resume)
+        complete = follow(many)
+        body = many.table()
+        report.emit(body) if as_json else click.echo(text(body))
+    if not complete:
+        click.echo(f"Stopped after {body['done']} of {body['runs']}; run it again to go on.", err=True)
+    return 0 if complete else 130
+
+
+def follow(many: Many) -> bool:
+    """Run it, a line a run on stderr; False after Ctrl-C."""
+    try:
+        return many.run(said)
+    except KeyboardInterrupt:
+        many.stop()
+        return False
+
+
+def said(step: Step) -> None:
+    place = f"prompt {step.prompt + 1}, seed {step.seed}, {step.rule}"
+    click.echo(f"{step.number} of {step.total}: {place}", err=True)
+
+
+def rules_in(text: str) -> tuple[Asked, ...]:
+    """`a,b:x=1:y=2` as rules with parameters. Raises BadSetting."""
+    asked = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, *params = part.split(":")
+        asked.append((own_rules.named(name), dict(map(assignment, params))))
+    return tuple(asked)
+
+
+def seeds_in(text: str) -> tuple[int, ...]:
+    """`0:20` (the end is not in it) or `1,5,9`. Raises BadSetting."""
+    try:
+        if ":" in text:
+            first, end = map(int, text.split(":"))
+            return tuple(range(first, min(end, first + 1_000_000)))
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise BadSetting(f"seeds is {text!r}.", "Write FIRST:END, as 0:20, or 1,5,9.") from None
+
+
+def prompts_in(file: Path) -> tuple[str, ...]:
+    """The file's lines that are not empty. Raises BadSetting for one that cannot be read."""
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise BadSetting(
+            f"{file} cannot be read: {why}.", "Give a text file, a prompt on each line."
+        ) from error
+    return tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
+def text(body: dict) -> str:
+    """The comparison as a table: a block a score, a line a rule."""
+    lines = [f"{body['done']} of {body['runs']} runs, {body['found']} of them found in the database"]
+    for name, meaning in body["scores"].items():
+        lines += ["", f"{name}: {meaning}"]
+        for rule in body["rules"]:
+            score = rule["scores"][name]
+            line = f"  {rule['rule']:<28} {estimate(score['mean'])}"
+            if "difference" in score:
+                line += f"   against {body['rules'][0]['rule']}: {estimate(score['difference'], signed=True)}"
+            lines.append(line)
+    lines += [
+        "",
+        f"intervals: {body['level']:.0%}, Student's t; differences in pairs of equal prompt and seed",
+    ]
+    if body["differing_versions"]:
+        lines.append(f"the runs differ in their versions of {', '.join(body['differing_versions'])}")
+    return "\n".join(lines)
+
+
+def estimate(found: dict, signed: bool = False) -> str:
+    """A mean, its interval and the number behind it."""
+    if found["mean"] is None:
+        return "n/a".rjust(9)
+    sign = "+" if signed else ""
+    shown = f"{found['mean']:{sign}9.4f}"
+    if found["low"] is not None:
+        shown += f"  [{found['low']:{sign}.4f}, {found['high']:{sign}.4f}]"
+    return f"{shown}  n={found['n']}"

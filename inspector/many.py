@@ -1,0 +1,246 @@
+"""The same comparison over many prompts and seeds: what is stored already is not run again.
+
+Every run is a session of its own: under each prompt and seed the first rule's is the parent, the others' are
+its re-runs, so that any pair of them can be opened side by side. All carry a tag made from the settings they
+share, and by it a second call finds what the first one finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from engine import rules, session
+from engine.core import paired
+from engine.core.events import PromptRead, SessionStarted
+from engine.core.scores import SCORES, scores
+from engine.errors import BadSetting, EngineError
+from engine.session import Request
+from engine.worker import Run, Worker
+from inspector.sinks import StoreSink, deaf
+from storage import SessionInfo, Store
+
+MAX_RULES = 8
+MAX_RUNS = 100_000
+
+#: A rule as it is asked for: its id and the parameters that are not at their defaults.
+Asked = tuple[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared: `settings` under every rule, for every prompt and seed. The first rule is the one the
+    others are held against."""
+
+    settings: Request
+    rules: tuple[Asked, ...]
+    prompts: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Raises BadSetting for none or too many of anything, and for one that stands twice."""
+        for name, values, most in (
+            ("rules", self.rules, MAX_RULES),
+            ("prompts", self.prompts, MAX_RUNS),
+            ("seeds", self.seeds, MAX_RUNS),
+        ):
+            if not 1 <= len(values) <= most:
+                raise BadSetting(f"{len(values)} {name} were named.", f"Name 1 to {most}.")
+            for i, value in enumerate(values):
+                if value in values[:i]:
+                    raise BadSetting(f"{value!r} stands twice among the {name}.", "Name each once.")
+        if self.runs > MAX_RUNS:
+            raise BadSetting(f"That makes {self.runs} runs.", f"Ask for at most {MAX_RUNS}.")
+
+    @property
+    def runs(self) -> int:
+        return len(self.rules) * len(self.prompts) * len(self.seeds)
+
+    @property
+    def tag(self) -> str:
+        """The name of the settings that all runs share, by their content. Rules, prompts and seeds are not
+        in it: a wider comparison finds the runs of a narrower one."""
+        shared = session.plan(replace(self.settings, prompt="-", seed=0, rule="argmax", params={})).to_dict()
+        text = json.dumps(shared, sort_keys=True)
+        return f"compare-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def plans(self) -> Iterator[tuple[int, int, list[SessionStarted]]]:
+        """Prompt number, seed, and one session a rule. Raises BadSetting for a setting outside its limits."""
+        for number, prompt in enumerate(self.prompts):
+            for seed in self.seeds:
+                asked = replace(self.settings, prompt=prompt, seed=seed)
+                lanes = [
+                    session.plan(replace(asked, rule=rule, params=params)) for rule, params in self.rules
+                ]
+                yield number, seed, lanes
+
+
+def label(asked: Asked) -> str:
+    """A rule as it is typed: `lenient` or `lenient:leniency=0.5`."""
+    rule, params = asked
+    return ":".join((rule, *(f"{name}={value:g}" for name, value in params.items())))
+
+
+@dataclass(frozen=True)
+class Done:
+    """One finished run: which it was, its session, and whether an earlier call had made it."""
+
+    prompt: int
+    seed: int
+    rule: int
+    session: int
+    found: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """The run that begins now: `number` of `total`."""
+
+    number: int
+    total: int
+    prompt: int
+    seed: int
+    rule: str
+
+
+class Many:
+    """A comparison under way. `run` may be stopped and called again; `table` says what there is so far."""
+
+    def __init__(self, store: Store, worker: Worker, comparison: Comparison, resume: bool = True) -> None:
+        self.store, self.worker, self.comparison = store, worker, comparison
+        self.groups = list(comparison.plans())
+        self.stored = self._stored() if resume else {}
+        self.done: list[Done] = []
+        self.stopped = threading.Event()
+        self._before = frozenset(self.stored)
+        self._running: Run | None = None
+
+    def run(self, note: Callable[[Step], None] = lambda step: None) -> bool:
+        """Run what is missing, in order; True when all of it is done, False after `stop`.
+
+        Raises EngineError for a run that fails; what was finished before it stays.
+        """
+        self.done.clear()
+        for prompt, seed, lanes in self.groups:
+            parent: int | None = None
+            for number, started in enumerate(lanes):
+                key = key_of(started)
+                if key not in self.stored:
+                    if self.stopped.is_set():
+                        return False
+                    note(self._step(prompt, seed, number))
+                    session_id = self._run(started, parent, f"prompt {prompt + 1}, seed {seed}")
+                    if session_id is None:
+                        return False
+                    self.stored[key] = session_id
+                self.done.append(Done(prompt, seed, number, self.stored[key], key in self._before))
+                if number == 0:
+                    parent = self.store.session(self.stored[key]).parent_id or self.stored[key]
+        return True
+
+    def stop(self) -> None:
+        """End the run under way within one draft step, and begin no other; returns when it has ended."""
+        self.stopped.set()
+        run = self._running
+        if run is not None:
+            self.worker.stop(run)
+            run.done.wait()
+
+    def table(self) -> dict:
+        """Means and paired differences, a line a rule, over the runs that are done."""
+        found = {(one.prompt, one.seed, one.rule): one for one in self.done}
+        pairs = [(prompt, seed) for prompt, seed, _ in self.groups]
+        taken = {place: self._scores(one.session) for place, one in found.items()}
+        columns = [
+            [taken.get((*pair, number), {}) for pair in pairs] for number in range(len(self.comparison.rules))
+        ]
+        return {
+            "comparison": self.comparison.tag,
+            "prompts": list(self.comparison.prompts),
+            "seeds": list(self.comparison.seeds),
+            "runs": self.comparison.runs,
+            "done": len(self.done),
+            "found": sum(one.found for one in self.done),
+            "complete": len(self.done) == self.comparison.runs,
+            "level": paired.LEVEL,
+            "scores": SCORES,
+            "rules": [
+                {"rule": label(asked), "runs": sum(map(bool, columns[number]))}
+                | {"scores": {name: estimates(columns, number, name) for name in SCORES}}
+                for number, asked in enumerate(self.comparison.rules)
+            ],
+            "sessions": [
+                {"prompt": one.prompt, "seed": one.seed, "rule": label(self.comparison.rules[one.rule])}
+                | {"session": one.session, "found": one.found}
+                for one in self.done
+            ],
+            "differing_versions": self._differing(),
+        }
+
+    def _step(self, prompt: int, seed: int, number: int) -> Step:
+        rule = label(self.comparison.rules[number])
+        return Step(len(self.done) + 1, self.comparison.runs, prompt, seed, rule)
+
+    def _run(self, started: SessionStarted, parent: int | None, title: str) -> int | None:
+        """Run one session to its end; its id, or None when it was stopped."""
+        relation = None if parent is None else "rerun"
+        session_id = self.store.create(started, parent, relation, title, (self.comparison.tag,))
+        run = Run(started, StoreSink(self.store, session_id, deaf))
+        prompt = None if parent is None else self._prompt(parent)
+        if prompt is not None:
+            run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
+        self._running = run
+        self.worker.submit(run)
+        if self.stopped.is_set():
+            self.worker.stop(run)
+        try:
+            run.done.wait()
+        except KeyboardInterrupt:
+            self.stop()
+        self._running = None
+        info = self.store.session(session_id)
+        if info.status == "finished":
+            return session_id
+        if info.rounds == 0:
+            self.store.delete(session_id)
+        if info.status == "stopped":
+            return None
+        raise EngineError(f"{title}, {info.asked}: {info.reason}", "What was finished before it is kept.")
+
+    def _prompt(self, parent: int) -> PromptRead:
+        return self.store.events(parent, limit=2)[1][1]
+
+    def _stored(self) -> dict[str, int]:
+        """Finished runs of these settings, by what decides them; imported ones are somebody else's."""
+        mine = [info for info in self.store.tagged(self.comparison.tag) if info.imported is None]
+        finished = [info for info in mine if info.status == "finished"]
+        return {key_of(self.store.started(info.id)): info.id for info in finished}
+
+    def _scores(self, session_id: int) -> dict[str, float | None]:
+        info = self.store.session(session_id)
+        rule = rules.get(info.rule, **info.params)
+        return scores(self.store.rounds(session_id, 0, info.rounds), rule, rules.find(info.rule))
+
+    def _differing(self) -> list[str]:
+        """What is not the same version in all runs: then their differences may not be the rules' alone."""
+        infos: list[SessionInfo] = [self.store.session(one.session) for one in self.done]
+        names = sorted({name for info in infos for name in info.versions})
+        return [name for name in names if len({info.versions.get(name) for info in infos}) > 1]
+
+
+def key_of(started: SessionStarted) -> str:
+    """All that decides a session, as one text."""
+    return json.dumps(started.to_dict(), sort_keys=True)
+
+
+def estimates(columns: list[list[dict]], number: int, name: str) -> dict:
+    """A rule's mean of one score, and its paired difference from the first rule's (none for the first)."""
+    own = [run.get(name) for run in columns[number]]
+    line = {"mean": paired.mean(own).to_dict()}
+    if number:
+        first = [run.get(name) for run in columns[0]]
+        line["difference"] = paired.difference(own, first).to_dict()
+    return line
