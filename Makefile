@@ -38,6 +38,7 @@ format: $(VENV)/.ready-dev
 
 # Tables and schemas in docs/ come from the code; a test checks that they are up to date.
 docs: $(VENV)/.ready-dev
+	$(BIN)/python -m docs.pictures
 	$(BIN)/python -m cogapp -I . -r docs/*.md
 
 bench: $(VENV)/.ready-dev

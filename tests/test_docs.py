@@ -10,6 +10,7 @@ import click
 import pytest
 from cogapp import Cog
 
+from docs import pictures
 from engine.core.events import EVENTS
 from engine.core.types import PURPOSES
 from engine.rules import RULES
@@ -26,6 +27,11 @@ def test_generated_parts_are_up_to_date(page):
     with redirect_stdout(said):
         status = Cog().main(["cog", "--check", "-I", str(ROOT), str(page)])
     assert status == 0, f"run `make docs`: {said.getvalue()}"
+
+
+def test_the_pictures_of_the_rules_are_up_to_date():
+    found = {path.stem: path.read_text() for path in pictures.FOLDER.glob("*.svg")}
+    assert found == {name: pictures.svg(rule) for name, rule in RULES.items()}, "run `make docs`"
 
 
 def test_every_rule_purpose_and_event_is_documented():
