@@ -3,12 +3,14 @@
 
 import { el, replace, tokenText } from "./dom.js";
 import { decimal, percent } from "./format.js";
+import { ROWS } from "./look.js";
+import { revealed } from "./stages.js";
 import { selected } from "./store.js";
 
 const FLOOR = 1e-5;
-const CHOICES = [8, 16, 24];
 
-export function barsPanel(store) {
+// A pane: { tools, root, render(state, visible) }.
+export function barsPane(store) {
   const note = el("p", { class: "ds-note" });
   const body = el("div", { class: "ds-bars-body" });
   const set = (name, value) => store.dispatch({ type: "option", name, value });
@@ -19,79 +21,90 @@ export function barsPanel(store) {
   });
   const rows = el(
     "select",
-    { class: "ds-select", "aria-label": "Rows shown", onchange: () => set("bars", Number(rows.value)) },
-    CHOICES.map((n) => el("option", { value: n }, `${n} rows`)),
+    {
+      class: "ds-select",
+      "aria-label": "Rows shown",
+      onchange: () => set("bars", Number(rows.value)),
+    },
+    ROWS.map((n) => el("option", { value: n }, `${n} rows`)),
   );
-  const root = el(
-    "section",
-    { class: "ds-panel ds-bars", "aria-label": "Target and draft probabilities" },
-    el(
-      "header",
-      { class: "ds-head" },
-      el("h2", {}, "p and q"),
-      note,
-      el("span", { class: "ds-spring" }),
-      scale,
-      rows,
-    ),
-    body,
-  );
+  const tools = el("div", { class: "ds-tools" }, scale, rows);
+  const root = el("div", { class: "ds-bars" }, note, body);
   let drawn = null;
   return {
+    tools,
     root,
-    render(state) {
+    render(state, visible) {
       const { session, round, position, next } = selected(state);
       const { log, bars } = state.options;
-      const key = round ? `${session.id}/${round.i}/${state.cursor.pos}/${log}/${bars}` : "";
-      if (key === drawn) return;
+      const key = round
+        ? [session.id, round.i, state.cursor.pos, state.stage, log, bars, state.tables].join("/")
+        : "";
+      if (!visible || key === drawn) return;
       drawn = key;
-      root.hidden = !round;
-      if (!round) return;
-      const corrected = next && round.accepted < round.k;
-      const place = position ?? (corrected ? round.positions[round.accepted] : next);
       scale.textContent = log ? "log scale" : "linear scale";
       scale.setAttribute("aria-pressed", String(log));
       rows.value = String(bars);
-      replace(body, table(session, place, chosenTokens(round, place), { log, n: bars }));
-      replace(note, noteOf(place));
+      if (!round) return;
+      const corrected = next && round.accepted < round.k;
+      const place = position ?? (corrected ? round.positions[round.accepted] : next);
+      const seen = revealed(round, state.stage);
+      const shown = seen.target ? place : withoutTarget(place);
+      const marks = chosenTokens(round, place, seen);
+      const view = state.tables ? numbersTable : table;
+      replace(body, view(session, shown, marks, { log, n: bars }));
+      replace(note, noteOf(shown, seen));
     },
   };
 }
 
+// Before the target's pass there is no p: q alone, in its own order.
+function withoutTarget(place) {
+  const bars = place.bars
+    .filter(([, , q]) => q)
+    .map(([token, , q]) => [token, null, q])
+    .sort((one, other) => other[2] - one[2]);
+  return { ...place, bars, rest: [null, place.rest[1], place.rest[2]], early: true };
+}
+
 // The tokens a row is marked for: the draft, the target's own draw, what was emitted in its place.
-function chosenTokens(round, place) {
+function chosenTokens(round, place, seen) {
   const marks = new Map();
   const add = (token, word) => marks.set(token, [...(marks.get(token) ?? []), word]);
   if (place.x !== undefined) add(place.x, "draft");
-  if (place.fate === "rejected" && round.next) add(round.next.token, round.next.source);
+  if (place.fate === "rejected" && round.next && seen.next) add(round.next.token, round.next.source);
   if (place.token !== undefined) add(place.token, place.source);
-  if (place.own) add(place.own.token, "own draw");
+  if (place.own && seen.target) add(place.own.token, "own draw");
   return marks;
 }
 
 function visibleBars(place, marks, n) {
-  const kept = place.bars.filter(([, p, q]) => p || q);
-  const cut = place.bars.filter(([, p, q]) => !p && !q);
+  const isCut = ([, p, q]) => p === 0 && !q; // a p of null was not kept: it may be anything
+  const kept = place.bars.filter((bar) => !isCut(bar));
+  const cut = place.bars.filter(isCut);
   const shown = kept.slice(0, n);
   for (const bar of kept.slice(n)) if (marks.has(bar[0])) shown.push(bar);
   const hidden = kept.filter((bar) => !shown.includes(bar));
   const sum = (column) => hidden.reduce((total, bar) => total + (bar[column] ?? 0), 0);
   const rest = {
-    p: place.rest[0] + sum(1),
+    p: place.rest[0] === null ? null : place.rest[0] + sum(1),
     q: place.rest[1] === null ? null : place.rest[1] + sum(2),
-    n: place.rest[2] + hidden.length,
   };
   return { shown, cut: cut.slice(0, Math.max(2, Math.round(n / 4))), rest };
 }
 
 function table(session, place, marks, { log, n }) {
   const { shown, cut, rest } = visibleBars(place, marks, n);
-  const top = log ? 1 : nice(Math.max(...shown.flatMap(([, p, q]) => [p ?? 0, q ?? 0]), rest.p, rest.q ?? 0));
+  const top = log
+    ? 1
+    : nice(Math.max(...shown.flatMap(([, p, q]) => [p ?? 0, q ?? 0]), rest.p ?? 0, rest.q ?? 0));
   const length = (value) => {
     if (!value) return 0;
     return log ? Math.max(0, Math.log10(value / FLOOR) / -Math.log10(FLOOR)) : value / top;
   };
-  const scaled = (p, q) => bar(length(p), q === null ? null : length(q));
+  const scaled = (p, q) =>
+    place.early ? earlyBar(length(q)) : bar(length(p), q === null ? null : length(q));
+  const targetText = (p) => (place.early ? "not yet" : percent(p));
   const drafted = rest.q !== null;
   const greedy = place.entropy[0] === 0;
   const line = (className, name, p, q, words, titleText, before = null) =>
@@ -100,7 +113,7 @@ function table(session, place, marks, { log, n }) {
       { class: className, title: titleText },
       el("th", { scope: "row" }, name, words ? el("span", { class: "ds-mark" }, words) : null),
       el("td", { class: "ds-bar-cell" }, scaled(p, drafted ? q : null), before && beforeBar(length(before))),
-      el("td", { class: "ds-number" }, percent(p)),
+      el("td", { class: "ds-number" }, targetText(p)),
       drafted ? el("td", { class: "ds-number is-q" }, percent(q)) : null,
     );
   return el(
@@ -132,8 +145,57 @@ function table(session, place, marks, { log, n }) {
           greedy ? rawP : null,
         ),
       ),
-      rest.n > 0 ? line("is-rest", `${rest.n} more`, rest.p, rest.q, "", "the rest of the vocabulary") : null,
+      hasRest(rest)
+        ? line("is-rest", "rest of vocabulary", rest.p, rest.q, "", "every token that is not listed")
+        : null,
       cut.map(([token, , , rawP, rawQ]) => cutLine(session, token, rawP, rawQ, length, drafted)),
+    ),
+  );
+}
+
+// Less than this is the rounding of a sum.
+const hasRest = ({ p, q }) => (p ?? 0) > 1e-12 || (q ?? 0) > 1e-12;
+
+// The same as numbers alone, for those who would rather read than measure.
+function numbersTable(session, place, marks, { n }) {
+  const { shown, cut, rest } = visibleBars(place, marks, n);
+  const both = (p, q) => p !== null && q !== null && q !== undefined;
+  const cells = (p, q) => [
+    place.early ? "not yet" : percent(p),
+    q === null ? "–" : percent(q),
+    both(p, q) ? percent(Math.min(p, q)) : "–",
+    both(p, q) ? decimal(p - q) : "–",
+    both(p, q) && q > 0 ? decimal(p / q) : "–",
+  ];
+  const line = (name, word, id, values, className = null) =>
+    el(
+      "tr",
+      { class: className },
+      el("th", { scope: "row" }, name, word ? el("span", { class: "ds-mark" }, word) : null),
+      el("td", { class: "ds-number" }, id),
+      values.map((value) => el("td", { class: "ds-number" }, value)),
+    );
+  const heads = ["token", "id", "target p", "draft q", "min(p, q)", "p − q", "p/q"];
+  const one = ([token, p, q], word, className) =>
+    line(tokenText(session.pieces[token], 14), word, String(token), cells(p, q), className);
+  return el(
+    "table",
+    { class: "ds-pqtable is-numbers" },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        heads.map((head) => el("th", { scope: "col", class: head === "token" ? null : "ds-number" }, head)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      shown.map((bar) => one(bar, marks.get(bar[0])?.join(", "), marks.has(bar[0]) ? "is-marked" : null)),
+      hasRest(rest) ? line("rest of vocabulary", "", "", cells(rest.p, rest.q), "is-rest") : null,
+      cut.map((bar) => one(bar, "cut", "is-cut")),
     ),
   );
 }
@@ -186,6 +248,9 @@ function bar(p, q) {
   );
 }
 
+const earlyBar = (q) =>
+  el("div", { class: "ds-bar" }, el("i", { class: "ds-early", style: { width: width(q) } }));
+
 // Under a one-hot row: the softmax it was taken from.
 const beforeBar = (share) =>
   el("div", { class: "ds-bar is-over" }, el("i", { class: "ds-before", style: { width: width(share) } }));
@@ -205,7 +270,8 @@ function axis(log, top) {
   );
 }
 
-function noteOf(place) {
+function noteOf(place, seen) {
+  if (!seen.target) return [el("span", {}, "The draft's q alone: the target has not read this block yet.")];
   const swatch = (name) => el("i", { class: `ds-swatch ${name}`, "aria-hidden": "true" });
   const raw = place.bars[0]?.length > 3 ? el("span", {}, swatch("ds-raw"), "before T and filters") : null;
   if (place.tv === undefined) return [el("span", {}, "Nothing was drafted here: p alone."), raw];

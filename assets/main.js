@@ -1,12 +1,14 @@
 // mount(element, source): the inspector in an element, fed by a live or a recorded source.
 
 import { button, el, setText } from "./dom.js";
-import { barsPanel } from "./bars.js";
+import { breakPanel } from "./break_panel.js";
 import { commands } from "./commands.js";
 import { decisionPanel } from "./decision.js";
 import { helpSheet, listen } from "./keys.js";
 import { lanesView } from "./lanes.js";
 import { read, write } from "./link.js";
+import { readLook } from "./look.js";
+import { marks as marksOf } from "./marks.js";
 import { connect } from "./connect.js";
 import { roundPanel, summary } from "./round_panel.js";
 import { sessionBar } from "./session_bar.js";
@@ -14,6 +16,7 @@ import { sessionList } from "./sessions.js";
 import { createStore, selected } from "./store.js";
 import { textStrip } from "./text_strip.js";
 import { timeline } from "./timeline.js";
+import { underPanel } from "./under.js";
 
 let mounted = null;
 
@@ -23,28 +26,33 @@ export function mount(element, source) {
   const { signal } = mounted;
   const store = createStore();
   const line = connect(store, source, signal);
-  const run = commands(store);
-  const strip = textStrip(store);
+  const marks = marksOf();
+  const strip = textStrip(store, marks);
   const actions = {
     ...line,
-    run,
+    run: (name) => run(name),
+    focusToken: () => strip.focusToken(),
+    laws: source.laws,
+    copyJson: source.position && (() => copyPosition(store, source)),
     goRound: (round) => store.dispatch({ type: "cursor", round, pos: -1 }),
     copyLink: () => copy(write({ ...store.get(), follow: false }, location.href)),
     canStop: Boolean(source.stop),
     canRerun: Boolean(source.rerun),
   };
+  const run = commands(store, actions, marks);
   const panes = [
     sessionBar(store, actions),
     sessionList(store, actions),
     strip,
     roundPanel(store),
-    decisionPanel(),
-    barsPanel(store),
+    decisionPanel(store, actions),
+    underPanel(store, actions),
     lanesView(store, actions),
-    timeline(store, actions),
+    timeline(store, actions, marks),
     helpSheet(store),
     errorBanner(store),
     statusLine(),
+    breakPanel(store, actions, marks),
   ];
   const root = layout(panes.map((pane) => pane.root));
   element.replaceChildren(root);
@@ -74,21 +82,35 @@ export function mount(element, source) {
       return moved;
     },
     signal,
+    () => store.get().keys,
   );
-  window.addEventListener("popstate", () => line.restore(read(location.search)), { signal });
+  const restore = (place) => {
+    store.dispatch({ type: "look", look: readLook(location.search), restoring: true });
+    line.restore(place);
+  };
+  window.addEventListener("popstate", () => restore(read(location.search)), { signal });
   const asked = read(location.search);
-  line.restore(asked.s === null && source.first ? source.first : asked);
+  restore(asked.s === null && source.first ? source.first : asked);
   render();
   return { store, close: () => mounted.abort() };
 }
 
-function layout([bar, sessions, text, round, decision, bars, lanes, time, help, error, status]) {
+function layout([bar, sessions, text, round, decision, under, lanes, time, help, error, status, breaks]) {
   return el(
     "div",
     { class: "ds" },
     error,
     bar,
-    el("div", { class: "ds-main" }, text, round, lanes, decision, bars, sessions),
+    el(
+      "div",
+      { class: "ds-main" },
+      text,
+      round,
+      lanes,
+      decision,
+      under,
+      el("div", { class: "ds-left" }, sessions, breaks),
+    ),
     time,
     help,
     status,
@@ -102,7 +124,9 @@ function remember(state, action) {
   const href = write(state, location.href);
   if (href === location.href) return;
   const other = read(location.search).s !== state.focus;
-  if (other && action.restoring !== true && read(location.search).s !== null) enter("pushState", href);
+  const leap = action.restoring !== true && (action.jump || action.type === "view");
+  if (leap || (other && action.restoring !== true && read(location.search).s !== null))
+    enter("pushState", href);
   else if (other) enter("replaceState", href);
   else writing = setTimeout(() => enter("replaceState", write(state, location.href)), 150);
 }
@@ -116,12 +140,22 @@ function enter(how, href) {
   }
 }
 
+// The selected position as `show --json` prints it.
+async function copyPosition(store, source) {
+  const { focus, cursor } = store.get();
+  try {
+    return await copy(JSON.stringify(await source.position(focus, cursor.round, cursor.pos), null, 1));
+  } catch (error) {
+    return error.message;
+  }
+}
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-    return "Copied";
+    return "Copied.";
   } catch {
-    return "Copy the address above";
+    return "The browser keeps its clipboard closed; copy the address above.";
   }
 }
 

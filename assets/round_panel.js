@@ -3,6 +3,7 @@
 import { el, replace, tokenText } from "./dom.js";
 import { milliseconds, percent } from "./format.js";
 import { origin } from "./explain.js";
+import { fateKnown, revealed } from "./stages.js";
 import { selected } from "./store.js";
 import { miniDart } from "./tracks.js";
 
@@ -22,15 +23,22 @@ export function roundPanel(store) {
     root,
     render(state) {
       const { session, round } = selected(state);
-      const key = round ? `${session.id}/${round.i}/${state.cursor.pos}/${Boolean(session.head)}` : "";
+      const ahead =
+        state.choices?.rules.find((rule) => rule.id === session?.head?.rule)?.looks_ahead ?? false;
+      const key = round
+        ? `${session.id}/${round.i}/${state.cursor.pos}/${state.stage}/${Boolean(session.head)}/${ahead}`
+        : "";
       if (key === drawn) return;
       drawn = key;
       root.hidden = !round;
       if (!round) return;
       title.textContent = `Round ${round.i}`;
-      facts.textContent = summary(round);
+      const seen = revealed(round, state.stage);
+      facts.textContent = seen.all
+        ? summary(round)
+        : `drafted ${seen.drafts}${seen.target ? " · the target has read them" : ""}`;
       times.textContent = timeText(round.times);
-      replace(cards, cardsOf(store, session, round, state.cursor.pos));
+      replace(cards, cardsOf(store, session, round, state.cursor.pos, { ...seen, ahead }));
     },
   };
 }
@@ -50,12 +58,15 @@ function timeText([draft, target, judge]) {
   return `draft ${milliseconds(draft)} · target pass ${milliseconds(target)} · judge ${milliseconds(judge)}`;
 }
 
-function cardsOf(store, session, round, current) {
+function cardsOf(store, session, round, current, seen) {
   const out = [];
   round.positions.forEach((position, pos) => {
-    out.push(draftCard(store, session, round, position, pos, pos === current));
+    if (pos >= seen.drafts) out.push(blankCard(`draft ${pos + 1}`));
+    else out.push(draftCard(store, session, round, position, pos, pos === current, seen));
   });
-  if (round.next) {
+  if (!seen.next) {
+    out.push(el("span", { class: "ds-arrow", "aria-hidden": "true" }, "→"), blankCard("what follows"));
+  } else if (round.next) {
     if (round.k > 0) out.push(el("span", { class: "ds-arrow", "aria-hidden": "true" }, "→"));
     out.push(nextCard(store, session, round, round.k === current));
   } else {
@@ -64,23 +75,28 @@ function cardsOf(store, session, round, current) {
   return out;
 }
 
-function draftCard(store, session, round, position, pos, isCurrent) {
-  const tested = position.accept_prob !== null;
+// A place in the row for what has not happened yet.
+const blankCard = (text) => el("div", { class: "ds-card is-blank" }, el("span", { class: "ds-fate" }, text));
+
+function draftCard(store, session, round, position, pos, isCurrent, seen) {
+  const tested = position.accept_prob !== null && pos < seen.coins;
+  const decided = fateKnown(round, pos, seen, seen.ahead);
+  const fate = decided ? position.fate : "drafted";
   return el(
     "button",
     {
       type: "button",
-      class: `ds-card is-${position.fate}`,
+      class: `ds-card is-${fate}`,
       "aria-current": isCurrent ? "true" : null,
       "data-key": `card-${pos}`,
       onclick: () => store.dispatch({ type: "cursor", round: round.i, pos }),
     },
-    el("span", { class: `ds-token is-${position.fate}` }, tokenText(session.pieces[position.x], 18)),
+    el("span", { class: `ds-token is-${fate}` }, tokenText(session.pieces[position.x], 18)),
     el(
       "span",
       { class: "ds-fate" },
-      position.fate,
-      position.rescued
+      fate,
+      decided && position.rescued
         ? el(
             "em",
             {
@@ -99,7 +115,7 @@ function draftCard(store, session, round, position, pos, isCurrent) {
       "span",
       { class: "ds-pq" },
       el("b", {}, "p"),
-      percent(position.p),
+      seen.target ? percent(position.p) : "not yet",
       el("b", {}, "q"),
       percent(position.q),
     ),

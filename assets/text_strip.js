@@ -3,13 +3,17 @@
 
 import { breaksLine, percent, spoken } from "./format.js";
 import { el, setText, tokenText } from "./dom.js";
+import { hoverCard } from "./hover_card.js";
+import { levelOf, MODES } from "./modes.js";
+import { modeTools } from "./mode_tools.js";
+import { fateKnown, revealed } from "./stages.js";
 import { isLive } from "./store.js";
 
 const SHORT_BLOCK = 20;
 const LONG_BLOCK = 80;
 
-export function textStrip(store) {
-  const prompt = el("p", { class: "ds-prompt" });
+export function textStrip(store, marks) {
+  const prompt = el("p", { class: "ds-prompt", tabindex: "0", "aria-label": "Prompt" });
   const flow = el("div", { class: "ds-flow", role: "group", "aria-label": "Answer, token by token" });
   const empty = el("p", { class: "ds-empty" });
   const welcome = intro();
@@ -18,6 +22,7 @@ export function textStrip(store) {
   drops.addEventListener("change", () =>
     store.dispatch({ type: "option", name: "drops", value: drops.checked }),
   );
+  const tools = modeTools(store);
   const root = el(
     "section",
     { class: "ds-panel ds-text", "aria-label": "Text" },
@@ -25,7 +30,7 @@ export function textStrip(store) {
       "header",
       { class: "ds-head" },
       el("h2", {}, "Text"),
-      legend(),
+      tools.root,
       el("label", { class: "ds-check" }, drops, "dropped drafts"),
     ),
     scroller,
@@ -35,6 +40,13 @@ export function textStrip(store) {
   let block = null;
   let blockRounds = 0;
   let current = null;
+  let prompted = null; // the head whose prompt is shown
+  let veiled = []; // tokens that slow motion keeps back
+  let lit = []; // tokens that were found
+  let litFor = null;
+  const find = (round, pos) => built[round]?.tokens.get(pos) ?? null;
+  const cards = hoverCard(store, flow, find);
+  root.append(...cards.roots);
 
   flow.addEventListener("click", (event) => {
     const token = event.target.closest(".ds-token");
@@ -47,7 +59,44 @@ export function textStrip(store) {
     built = [];
     block = null;
     current = null;
+    veiled = [];
+    lit = [];
+    litFor = null;
     flow.replaceChildren();
+  }
+
+  // The prompt's own tokens; a long prompt is built once.
+  function showPrompt(head) {
+    if (head === prompted) return;
+    prompted = head;
+    const tokens = head?.prompt_pieces ? head.prompt_tokens : [];
+    if (tokens.length === 0) setText(prompt, head?.prompt ?? "");
+    else prompt.replaceChildren(...tokens.flatMap((id, i) => promptToken(head.prompt_pieces[id], id, i)));
+    prompt.hidden = !head?.prompt && tokens.length === 0;
+  }
+
+  // In slow motion the round's later tokens are not there yet, and fates are not known before their test.
+  function veil(state, session) {
+    veiled.forEach((token) => token.classList.remove("is-unrevealed", "is-undecided"));
+    veiled = [];
+    const round = state.cursor && state.stage !== null ? session?.rounds[state.cursor.round] : null;
+    if (!round) return;
+    const seen = revealed(round, state.stage);
+    const ahead = state.choices?.rules.find((rule) => rule.id === session.head?.rule)?.looks_ahead;
+    for (const [pos, token] of built[round.i]?.tokens ?? []) {
+      const there = pos === round.k ? seen.next : pos < seen.drafts;
+      if (there && (pos === round.k || fateKnown(round, pos, seen, ahead))) continue;
+      token.classList.add(there ? "is-undecided" : "is-unrevealed");
+      veiled.push(token);
+    }
+  }
+
+  function light(found) {
+    if (found === litFor) return;
+    litFor = found;
+    lit.forEach((token) => token.classList.remove("is-found"));
+    lit = found.covered.map(({ round, pos }) => find(round, pos)).filter(Boolean);
+    lit.forEach((token) => token.classList.add("is-found"));
   }
 
   function append(round, pieces) {
@@ -111,8 +160,10 @@ export function textStrip(store) {
       const session = state.sessions[state.focus];
       if ((session?.id ?? null) !== shown) reset(session?.id ?? null);
       flow.classList.toggle("without-drops", !state.options.drops);
-      setText(prompt, session?.head?.prompt ?? "");
-      prompt.hidden = !session?.head?.prompt;
+      flow.dataset.mode = state.options.mode;
+      drops.checked = state.options.drops;
+      tools.render(state);
+      showPrompt(session?.head ?? null);
       if (session)
         for (let i = built.length; i < session.rounds.length; i += 1)
           append(session.rounds[i], session.pieces);
@@ -120,7 +171,10 @@ export function textStrip(store) {
       empty.hidden = built.length > 0 || !session;
       welcome.hidden = built.length > 0 || Boolean(session && !isLive(session.status));
       welcome.lastChild.hidden = Boolean(session);
+      light(marks.found(state));
+      veil(state, session);
       if (select(state.cursor)) reveal(state.follow);
+      cards.render(state);
     },
   };
 }
@@ -155,28 +209,30 @@ function tokenButton(round, pos, piece, id, fate, at, numbers) {
     "button",
     {
       type: "button",
-      class: `ds-token is-${fate}${numbers.rescued ? " is-rescued" : ""}`,
+      class: `ds-token is-${fate}${numbers.rescued ? " is-rescued" : ""}${levels(numbers)}`,
       tabindex: "-1",
       "data-round": round,
       "data-pos": pos,
-      title: `${label}${drafted}, id ${id}`,
       "aria-label": `${label}${drafted}`,
     },
     tokenText(piece),
   );
 }
 
-function legend() {
-  const fates = ["accepted", "rejected", "untested", "corrected", "bonus"];
-  return el(
-    "ul",
-    { class: "ds-legend", "aria-label": "Fates" },
-    fates.map((fate) => el("li", {}, el("span", { class: `ds-sample is-${fate}` }, "abc"), fate)),
-    el(
-      "li",
-      { title: "accepted although the target's own draw was another token" },
-      el("span", { class: "ds-gem" }, "◆"),
-      "rescued",
-    ),
+// One class a colour mode, so that changing the mode changes one attribute of the whole text.
+function levels(numbers) {
+  return Object.keys(MODES)
+    .map((mode) => [mode, levelOf(mode, numbers)])
+    .filter(([, level]) => level !== null)
+    .map(([mode, level]) => ` ${mode}-${level}`)
+    .join("");
+}
+
+function promptToken(piece, id, i) {
+  const token = el(
+    "span",
+    { class: "ds-token is-prompt", title: `prompt token ${i}, id ${id}` },
+    tokenText(piece),
   );
+  return breaksLine(piece) ? [token, el("br")] : [token];
 }

@@ -1,12 +1,14 @@
-// The run over its rounds: a bar a round, filled as far as drafts were accepted, a mark where one was
-// rejected. One canvas, so that thousands of rounds cost one paint.
+// The run over its rounds, with the controls that walk through it.
 
+import { askLine } from "./ask_line.js";
 import { button, el, icon, replace, setText } from "./dom.js";
+import { pitch, rail } from "./rail.js";
 import { summary } from "./round_panel.js";
+import { stageName, stagesOf } from "./stages.js";
 
-const WIDEST = 52;
+const SPEEDS = [0.5, 1, 2, 4, 8];
 
-export function timeline(store, actions) {
+export function timeline(store, actions, marks) {
   const canvas = el("canvas", {
     class: "ds-timeline-canvas",
     tabindex: "0",
@@ -14,40 +16,89 @@ export function timeline(store, actions) {
     "aria-label": "Round",
     "aria-valuemin": "0",
   });
-  const control = (name, label, run, key) =>
+  const press = (command) => () => actions.run(command);
+  const control = (name, label, command, key) =>
     button(icon(name), {
       class: "ds-button is-icon",
       "aria-label": label,
       title: `${label} (${key})`,
-      onclick: run,
+      onclick: press(command),
     });
-  const play = control("play", "Play", () => actions.run("play"), "space");
-  const follow = button("Follow", {
-    class: "ds-button is-follow",
-    title: "Follow the newest round (f)",
-    onclick: () => actions.run("follow"),
-  });
+  const play = control("play", "Play", "play", "space");
+  const toggle = (text, command, title) =>
+    button(text, { class: "ds-button", title, onclick: press(command) });
+  const follow = toggle("Follow", "follow", "Follow the newest round (f)");
+  const slow = toggle(
+    "Slow motion",
+    "stages",
+    "Show a round stage by stage: draft, target pass, test, what follows",
+  );
+  const table = toggle("Table", "tables", "Charts as tables (t)");
+  const stage = el("span", { class: "ds-stage" });
+  const pair = (name, what, [back, backKey], [on, onKey]) =>
+    el(
+      "span",
+      { class: "ds-pair", role: "group", "aria-label": what },
+      button("‹", {
+        "aria-label": `Previous ${what}`,
+        title: `Previous ${what} (${backKey})`,
+        onclick: press(back),
+      }),
+      el("span", {}, name),
+      button("›", { "aria-label": `Next ${what}`, title: `Next ${what} (${onKey})`, onclick: press(on) }),
+    );
+  const stages = pair("stage", "stage", ["stageBack", ","], ["stageOn", "."]);
+  const lanes = pair("divergence", "divergence", ["divergenceBack", "Shift d"], ["divergenceOn", "d"]);
+  const speed = el(
+    "select",
+    { class: "ds-select", "aria-label": "Speed of playing" },
+    SPEEDS.map((factor) => el("option", { value: factor }, `${factor}×`)),
+  );
+  speed.addEventListener("change", () =>
+    store.dispatch({ type: "set", values: { speed: Number(speed.value) } }),
+  );
   const where = el("output", { class: "ds-where" });
+  const notice = el("span", { class: "ds-notice", role: "status" });
+  const twin = el("div", {
+    class: "ds-roundtable",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Rounds as a table",
+  });
+  const ask = askLine(store, actions, marks);
   const root = el(
     "section",
     { class: "ds-panel ds-timeline", "aria-label": "Timeline" },
     el(
       "div",
       { class: "ds-controls" },
-      control("first", "First round", () => actions.run("first"), "Home"),
-      control("back", "Previous round", () => actions.run("roundBack"), "Shift ←"),
+      control("first", "First round", "first", "Home"),
+      control("back", "Previous round", "roundBack", "Shift ←"),
+      pair("step", "step", ["stepBack", "←"], ["stepOn", "→"]),
       play,
-      control("on", "Next round", () => actions.run("roundOn"), "Shift →"),
-      control("last", "Last round", () => actions.run("last"), "End"),
-      el("span", { class: "ds-sep" }),
-      button("‹ rejection", { title: "Previous rejection (p)", onclick: () => actions.run("rejectionBack") }),
-      button("rejection ›", { title: "Next rejection (n)", onclick: () => actions.run("rejectionOn") }),
-      el("span", { class: "ds-sep" }),
+      speed,
+      control("on", "Next round", "roundOn", "Shift →"),
+      control("last", "Last round", "last", "End"),
       follow,
+      el("span", { class: "ds-sep" }),
+      pair("rejection", "rejection", ["rejectionBack", "p"], ["rejectionOn", "n"]),
+      pair("bonus", "bonus", ["bonusBack", "Shift b"], ["bonusOn", "b"]),
+      pair("break", "breakpoint", ["breakBack", "["], ["breakOn", "]"]),
+      lanes,
+      el("span", { class: "ds-sep" }),
+      slow,
+      stages,
+      stage,
       el("span", { class: "ds-spring" }),
+      notice,
+      toggle("Go to", "go", "Go to a position or a round (g)"),
+      toggle("Find", "find", "Find text or a /regex/ (/)"),
+      table,
       where,
     ),
+    ask.root,
     canvas,
+    twin,
   );
   const jump = (event) => {
     const session = store.get().sessions[store.get().focus];
@@ -70,69 +121,108 @@ export function timeline(store, actions) {
     event.stopPropagation();
     actions.run(command);
   });
+  const picture = rail(canvas);
   let drawn = [];
   return {
     root,
     render(state) {
       const session = state.sessions[state.focus];
-      const dark = document.body.classList.contains("dark");
-      const key = [session, state.cursor?.round, state.follow, state.playing, canvas.clientWidth, dark];
-      if (key.every((part, i) => part === drawn[i])) return;
-      drawn = key;
       const n = session?.rounds.length ?? 0;
       root.hidden = n === 0;
       if (n === 0) return;
+      ask.render(state);
+      setText(notice, state.notice);
+      const places = {
+        breaks: marks.breaks(state),
+        divergences: marks.divergences(state),
+        found: marks.found(state).places,
+      };
+      picture(session.rounds, places, state.cursor?.round ?? null);
+      const key = [
+        session,
+        state.cursor,
+        state.follow,
+        state.playing,
+        state.stage,
+        state.speed,
+        state.tables,
+      ];
+      if (key.every((part, i) => part === drawn[i])) return;
+      drawn = key;
       const round = session.rounds[state.cursor?.round] ?? null;
-      replace(play, icon(state.playing ? "pause" : "play"));
-      play.setAttribute("aria-label", state.playing ? "Pause" : "Play");
-      follow.setAttribute("aria-pressed", String(state.follow));
-      setText(where, round ? `round ${round.i} of ${n - 1}` : `${n} rounds`);
-      canvas.setAttribute("aria-valuemax", String(n - 1));
-      canvas.setAttribute("aria-valuenow", String(round?.i ?? 0));
-      canvas.setAttribute("aria-valuetext", round ? `round ${round.i}: ${summary(round)}` : "none");
-      paint(canvas, session.rounds, round?.i ?? null);
+      controls(state, session, round);
+      twin.hidden = !state.tables;
+      if (state.tables) replace(twin, roundTable(store, session, round?.i ?? n - 1));
     },
   };
+
+  function controls(state, session, round) {
+    const n = session.rounds.length;
+    replace(play, icon(state.playing ? "pause" : "play"));
+    play.setAttribute("aria-label", state.playing ? "Pause" : "Play");
+    follow.setAttribute("aria-pressed", String(state.follow));
+    slow.setAttribute("aria-pressed", String(state.stage !== null));
+    table.setAttribute("aria-pressed", String(state.tables));
+    stages.hidden = stage.hidden = state.stage === null;
+    lanes.hidden = state.lanes.length < 2;
+    speed.value = String(state.speed);
+    setText(where, round ? `round ${round.i} of ${n - 1}` : `${n} rounds`);
+    const all = state.stage === null || !round ? [] : stagesOf(round);
+    setText(stage, all.length ? `${stageName(all[state.stage])} · ${state.stage + 1} of ${all.length}` : "");
+    canvas.setAttribute("aria-valuemax", String(n - 1));
+    canvas.setAttribute("aria-valuenow", String(round?.i ?? 0));
+    canvas.setAttribute("aria-valuetext", round ? `round ${round.i}: ${summary(round)}` : "none");
+  }
 }
 
-const pitch = (width, n) => Math.min(WIDEST, width / n);
+const AROUND = 40;
+const HEADS = [
+  "round",
+  "from position",
+  "drafted",
+  "tested",
+  "accepted",
+  "emitted",
+  "then",
+  "draft ms",
+  "target ms",
+  "judge ms",
+];
 
-function paint(canvas, rounds, current) {
-  const ratio = window.devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  if (!width) return;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  const style = getComputedStyle(canvas);
-  const colour = (name) => style.getPropertyValue(name).trim();
-  const step = pitch(width, rounds.length);
-  const gap = step > 4 ? 1.5 : step > 2 ? 0.5 : 0;
-  const most = Math.max(1, ...rounds.map((round) => round.k));
-  const unit = (height - 8) / most;
-  rounds.forEach((round, i) => {
-    const x = i * step;
-    const bar = (from, to, name) => {
-      pen.fillStyle = colour(name);
-      pen.fillRect(x, height - to * unit, Math.max(0.7, step - gap), (to - from) * unit);
-    };
-    bar(0, round.k, "--track");
-    bar(0, round.accepted, "--accepted");
-    if (round.k === 0) {
-      pen.fillStyle = colour("--bonus");
-      pen.fillRect(x, height - 3, Math.max(0.7, step - gap), 3);
-    } else if (round.accepted < round.k) {
-      pen.fillStyle = colour("--rejected");
-      pen.fillRect(x, height - round.accepted * unit - 3, Math.max(0.7, step - gap), 3);
-    } else if (round.next?.source === "bonus") {
-      pen.fillStyle = colour("--bonus");
-      pen.fillRect(x, height - round.k * unit - 4, Math.max(0.7, step - gap), 2.5);
-    }
-  });
-  if (current !== null) {
-    pen.strokeStyle = colour("--ink");
-    pen.lineWidth = 1.5;
-    pen.strokeRect(current * step - 1, 0.75, Math.max(3, step - gap + 2), height - 1.5);
-  }
+// The rounds around the current one, as a table.
+function roundTable(store, session, current) {
+  const lo = Math.max(0, current - AROUND);
+  const shown = session.rounds.slice(lo, current + AROUND + 1);
+  const cell = (value) => el("td", { class: "ds-number" }, value);
+  return el(
+    "table",
+    { class: "ds-table" },
+    el("caption", {}, `rounds ${lo} to ${lo + shown.length - 1} of ${session.rounds.length}`),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        HEADS.map((head) => el("th", { scope: "col" }, head)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      shown.map((round) =>
+        el(
+          "tr",
+          {
+            class: round.i === current ? "is-own" : null,
+            onclick: () => store.dispatch({ type: "cursor", round: round.i, pos: -1 }),
+          },
+          el("th", { scope: "row" }, String(round.i)),
+          [round.start, round.k, round.tested, round.accepted, round.emitted].map((n) => cell(String(n))),
+          el("td", {}, round.source),
+          round.times.map((ms) => cell(ms.toFixed(1))),
+        ),
+      ),
+    ),
+  );
 }
