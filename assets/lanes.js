@@ -164,7 +164,13 @@ function metricsTable(lanes, focus) {
         return el(
           "tr",
           { class: session.id === focus ? "is-current" : null },
-          el("th", { scope: "row" }, session.head.rule, el("small", {}, ` #${session.id}`)),
+          el(
+            "th",
+            { scope: "row" },
+            session.head.rule,
+            el("small", {}, ` #${session.id}`),
+            instead(session.head),
+          ),
           cell(share(tally.accepted, tally.tested)),
           cell(
             tally.rounds
@@ -178,6 +184,10 @@ function metricsTable(lanes, focus) {
     ),
   );
 }
+
+// A lane that runs another rule than was asked for says so.
+const instead = (head) =>
+  head.reason ? el("small", { title: head.reason }, ` instead of ${head.asked}`) : null;
 
 // Where a lane leaves the baseline. Under the baseline's own rule it must not: the same tokens, the same
 // coins, said only once both have ended.

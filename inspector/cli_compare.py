@@ -53,6 +53,7 @@ def compare(
         raise BadSetting("There is no prompt.", "Give --prompt TEXT, or --prompts FILE.")
     settings = request_of(options | {"prompt": "-", "seed": 0, "rule": "argmax", "param": ()}, logit_bias)
     comparison = Comparison(settings, rules_in(rule_list), asked, seeds_in(seeds))
+    click.echo(f"{len(comparison.groups)} pairs of prompt and seed, {comparison.runs} runs", err=True)
     with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
         many = Many(store, controller.worker, comparison, resume)
         complete = follow(many)
@@ -123,6 +124,11 @@ def text(body: dict) -> str:
     lines += [
         "",
         f"intervals: {body['level']:.0%}, Student's t; differences in pairs of equal prompt and seed",
+    ]
+    lines += [
+        f"{rule['rule']} runs as {rule['ran']}: {rule['rule_reason']}"
+        for rule in body["rules"]
+        if rule["rule_reason"]
     ]
     if body["differing_versions"]:
         lines.append(f"the runs differ in their versions of {', '.join(body['differing_versions'])}")

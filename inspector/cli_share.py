@@ -11,6 +11,7 @@ import click
 from engine.errors import BadSetting
 from inspector import report
 from inspector.controller import Controller
+from inspector.live import tell_of_another_rule
 from inspector.options import common, exit_status
 from storage import Store, StoreError
 from storage.export_format import MAX_BYTES
@@ -41,6 +42,7 @@ def branch(
     """
     with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
         child = controller.branch(session_id, position, token, max_tokens)
+        tell_of_another_rule(controller.store.started(child))
         wait(controller, child)
         body = report.session_object(controller, child) | {"parent": session_id, "position": position}
         if as_json:

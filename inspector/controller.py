@@ -218,6 +218,7 @@ class Controller(Sharing, Verifying):
         lane = {
             "rule": info.rule,
             "asked": info.asked,
+            "rule_reason": self.store.started(child).reason,
             "mode": info.relation or "rerun",
             "session": child,
             "status": info.status,
@@ -236,9 +237,10 @@ class Controller(Sharing, Verifying):
         baseline, ran = self.all_rounds(session_id), rules.get(started.rule, **started.params)
         lanes = []
         for rule_id in distinct(rule_ids):
-            asked, rule, _ = session.chosen(*own_params(started, rule_id), started.sampling)
+            asked, rule, why = session.chosen(*own_params(started, rule_id), started.sampling)
             judged = replay.rejudge(baseline, rule, started.seed, ran, dict(started.attempts))
-            lane = {"rule": rule.id, "asked": asked.id, "mode": "rejudge", "session": session_id}
+            lane = {"rule": rule.id, "asked": asked.id, "rule_reason": why}
+            lane |= {"mode": "rejudge", "session": session_id}
             lane |= self._judged(started, prompt, baseline, judged)
             lanes.append(lane | (confirmation(baseline, judged) if rule == ran else {}))
         return lanes

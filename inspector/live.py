@@ -99,8 +99,7 @@ def follow(controller: Controller, started: SessionStarted, to_stderr: bool) -> 
     Raises EngineError for a session that could not begin, Abort when it was stopped before it had read
     its prompt; neither leaves anything in the store.
     """
-    if started.reason:
-        click.echo(f"{started.asked} runs as {started.rule}: {started.reason}", err=True)
+    tell_of_another_rule(started)
     live = Live(controller, started, to_stderr)
     run, sink = controller.begin(started, live.hear)
     try:
@@ -117,6 +116,12 @@ def follow(controller: Controller, started: SessionStarted, to_stderr: bool) -> 
     return sink.session_id
 
 
+def tell_of_another_rule(started: SessionStarted) -> None:
+    """On stderr, where a session runs another rule than it was asked to."""
+    if started.reason:
+        click.echo(f"{started.asked} runs as {started.rule}: {started.reason}", err=True)
+
+
 def rerun(controller: Controller, session_id: int, rule_ids: list[str]) -> list[int]:
     """Run the lanes of a comparison to their ends; their ids. Ctrl-C stops them all, and keeps them."""
     children = controller.rerun(session_id, rule_ids)
@@ -124,6 +129,7 @@ def rerun(controller: Controller, session_id: int, rule_ids: list[str]) -> list[
         for n, child in enumerate(children, 1):
             rule = controller.store.session(child).rule
             click.echo(f"{n} of {len(children)}: {rule}, session {child}", err=True)
+            tell_of_another_rule(controller.store.started(child))
             controller.wait(child)
     except KeyboardInterrupt:
         for child in children:

@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from engine import rules, session
 from engine.core import paired
@@ -67,8 +68,12 @@ class Comparison:
         text = json.dumps(shared, sort_keys=True)
         return f"compare-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
-    def plans(self) -> Iterator[tuple[int, int, list[SessionStarted]]]:
+    @cached_property
+    def groups(self) -> list[tuple[int, int, list[SessionStarted]]]:
         """Prompt number, seed, and one session a rule. Raises BadSetting for a setting outside its limits."""
+        return list(self._groups())
+
+    def _groups(self) -> Iterator[tuple[int, int, list[SessionStarted]]]:
         for number, prompt in enumerate(self.prompts):
             for seed in self.seeds:
                 asked = replace(self.settings, prompt=prompt, seed=seed)
@@ -111,7 +116,8 @@ class Many:
 
     def __init__(self, store: Store, worker: Worker, comparison: Comparison, resume: bool = True) -> None:
         self.store, self.worker, self.comparison = store, worker, comparison
-        self.groups = list(comparison.plans())
+        self.groups = comparison.groups
+        self.lanes = self.groups[0][2]  # what rule runs, and why, is the same for every prompt and seed
         self.stored = self._stored() if resume else {}
         self.done: list[Done] = []
         self.stopped = threading.Event()
@@ -169,6 +175,7 @@ class Many:
             "scores": SCORES,
             "rules": [
                 {"rule": label(asked), "runs": sum(map(bool, columns[number]))}
+                | {"ran": self.lanes[number].rule, "rule_reason": self.lanes[number].reason}
                 | {"scores": {name: estimates(columns, number, name) for name in SCORES}}
                 for number, asked in enumerate(self.comparison.rules)
             ],

@@ -151,7 +151,8 @@ def next_object(done: Round, text: TokenText) -> dict:
 
 
 def place_object(done: Round, i: int, token: int, fate: str, text: TokenText) -> dict:
-    """What a position of the block has whatever became of it; no q, so no TV, behind a whole block."""
+    """What a position of the block has whatever became of it; no q, so no TV, behind a whole block.
+    `logprob` is ln p of the token where it was emitted, under the target's effective row."""
     p, q = done.block.p[i], done.block.q[i] if i < done.block.k else None
     measure = None if q is None else done.measures[i]
     return {
@@ -162,6 +163,7 @@ def place_object(done: Round, i: int, token: int, fate: str, text: TokenText) ->
         "text": text(token),
         "q": None if q is None else view_model.known(q, token),
         "p": view_model.known(p, token),
+        "logprob": None if fate in ("rejected", "untested") else rows.log_prob(p, token),
         "own_draw": done.own[i],
         "own_text": text(done.own[i]),
         "tv": None if measure is None else max(0.0, 1.0 - measure.overlap),
@@ -232,6 +234,8 @@ def lanes_text(body: dict) -> str:
             )
         if lane["status"] != "finished":
             line += f"  {lane['status']}: {lane['reason']}"
+        if lane["rule_reason"]:
+            line += f"  instead of {lane['asked']}, {lane['rule_reason']}"
         lines.append(line)
     for lane in body["lanes"]:
         lines += ["", f"{lane['rule']} (session {lane['session']})", lane["text"]]
@@ -251,6 +255,8 @@ def show_text(body: dict) -> str:
     lines = [
         f"session {body['session']}: {head['rule']}, {head['drafter']}, seed {head['seed']}, {head['status']}"
     ]
+    if head["reason"]:
+        lines.append(f"{head['asked']} runs as {head['rule']}: {head['reason']}")
     for one in body["rounds"]:
         lines.append(
             f"round {one['round']}: drafted {one['drafted']}, tested {one['tested']}, "
@@ -261,7 +267,8 @@ def show_text(body: dict) -> str:
 
 
 def position_line(at: dict) -> str:
-    line = f"  {at['position']:>4} {at['fate']:<9} {at['text']!r:<18} p {shown(at['p'])} q {shown(at['q'])}"
+    line = f"  {at['position']:>4} {at['fate']:<9} {at['x']:>6} {at['text']!r:<18}"
+    line += f" p {shown(at['p'])} q {shown(at['q'])}"
     if at["u"] is not None:
         line += f" u {shown(at['u'])}"
     if at["accept_prob"] is not None:
@@ -276,4 +283,7 @@ def percent(share: float) -> str:
 
 
 def shown(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.4f}"
+    """Four places; what they would round to a false 0 is named as small."""
+    if value is None:
+        return "n/a"
+    return "<0.0001" if 0 < value < 1e-4 else f"{value:.4f}"

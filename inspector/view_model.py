@@ -95,8 +95,9 @@ Coins = dict[tuple[str, int], Coin]
 def position_view(done: Round, i: int, coins: Coins) -> dict:
     """Draft i: the token x, its fate, p(x), q(x), the rule's own test and coin, and both rows' top.
 
-    `accept_prob` and `u` are the rule's, None where it made no test or tossed no coin; `passed` is that
-    test's outcome, which a rule that looks ahead may overrule. `tv` is the distance between the rows,
+    `logprob` is ln p(x) where x was emitted, None elsewhere. `accept_prob` and `u` are the rule's, None
+    where it made no test or tossed no coin; `passed` is that test's outcome, which a rule that looks ahead
+    may overrule. `tv` is the distance between the rows,
     `overlap` 1 - tv, `product` sum p q; entropies are in nats.
     """
     block, verdict, measure = done.block, done.verdict, done.measures[i]
@@ -113,6 +114,7 @@ def position_view(done: Round, i: int, coins: Coins) -> dict:
         "fate": fate,
         "p": known(p, x),
         "q": known(q, x),
+        "logprob": rows.log_prob(p, x) if fate == "accepted" else None,
         "accept_prob": None if check is None else check.accept_prob,
         "u": None if check is None else check.u,
         "passed": None if check is None else check.accepted,
@@ -143,6 +145,7 @@ def next_view(done: Round, coins: Coins) -> dict:
         "purpose": done.drew.purpose if done.drew else None,
         "p": known(block.p[i], token),
         "q": known(block.q[i], token) if i < block.k else None,
+        "logprob": rows.log_prob(block.p[i], token),
         "draw": draw_view(token, done.draw),
         "residual": residual_view(done) if from_residual else None,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from engine.core.types import Row
@@ -38,6 +40,12 @@ def dense(row: Row, vocab: int | None = None) -> np.ndarray:
 def argmax(row: Row) -> int:
     """The most probable token; the lowest id wins a tie."""
     return int(row.ids[np.argmax(row.probs)])
+
+
+def log_prob(row: Row, token: int) -> float | None:
+    """ln of the row's probability of a token (nats); None where it has none, or may be in the tail."""
+    prob = row.prob(token)
+    return math.log(prob) if prob > 0 else None
 
 
 def quantile(row: Row, u: float) -> int:

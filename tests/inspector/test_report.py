@@ -25,6 +25,7 @@ FIELDS = {
     "text",
     "q",
     "p",
+    "logprob",
     "u",
     "accept_prob",
     "own_draw",
@@ -217,6 +218,8 @@ def test_text_for_people_has_a_line_for_every_position(controller, played):
 def lane(**changes) -> dict:
     base = {
         "rule": "block",
+        "asked": "block",
+        "rule_reason": "",
         "mode": "rerun",
         "session": 7,
         "status": "finished",
@@ -241,6 +244,7 @@ def lane(**changes) -> dict:
         ),
         ({"reproduced": None, "difference": ""}, "the same as far as it goes"),
         ({"status": "stopped", "reason": "stopped by hand"}, "stopped: stopped by hand"),
+        ({"asked": "fly", "rule_reason": "it is Monday"}, "instead of fly, it is Monday"),
         ({"mode": "rejudge", "exact": False, "missing_mass": 0.0125}, "approximate (rows lack up to 1.25%)"),
         ({"mode": "rejudge", "exact": False, "missing_mass": 1e-9}, "approximate (rows lack up to <0.01%)"),
     ],
