@@ -41,6 +41,7 @@ def cli(context: click.Context, db: Path | None, host: str, port: int | None, in
         context.obj = db
         return
     with Store.open(db) as store, closing(Controller(store)) as controller:
+        controller.own_rules = own_rules.only_here(host)
         controller.warm()
         click.echo("Opening the inspector (the first start takes some seconds)", err=True)
         from inspector import ui

@@ -13,6 +13,8 @@ from engine.errors import BadSetting
 from engine.rules import own
 from inspector.rule_report import rule_text
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
 
 def named(rule: str) -> str:
     """The id of a rule named on the command line; a file's verdict goes to stderr. Raises BadSetting."""
@@ -20,6 +22,11 @@ def named(rule: str) -> str:
     if rule_id != rule:
         click.echo(rule_text(own.find(rule_id)), err=True)
     return rule_id
+
+
+def only_here(host: str) -> bool:
+    """Whether a page served on this address can be reached from this machine alone."""
+    return host in LOOPBACK
 
 
 def in_form(form: dict, allowed: bool) -> dict:

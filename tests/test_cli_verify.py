@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.rules import own
-from inspector import cli, verify_report
+from inspector import cli, own_rules, verify_report
 
 ROOT = Path(__file__).resolve().parents[1]
 MY_RULE = ROOT / "docs" / "examples" / "my_rule.py"
@@ -219,3 +219,10 @@ def test_a_violation_and_a_cache_that_does_not_follow_are_told_in_words():
     assert told[0] == "token 5 '\\\\xff' came 2 times where the target gives it no mass"
     assert told[1].startswith("1 of 8 samples came out otherwise")
     assert "TV 0.2000" in told[2]
+
+
+@pytest.mark.parametrize(
+    ("host", "here"), [("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False), ("192.168.1.5", False)]
+)
+def test_a_page_for_others_loads_no_files(host, here):
+    assert own_rules.only_here(host) is here
