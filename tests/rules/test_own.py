@@ -1,5 +1,6 @@
 """Rules of one's own: loaded from a file somebody names, checked, found by id, and never run by a session."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from engine import rules, session
 from engine.errors import BadSetting
 from engine.rules import RULES, own
 from engine.session import Request
+from inspector.rule_report import rule_text
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 MY_RULE = EXAMPLES / "my_rule.py"
@@ -132,3 +134,15 @@ def test_a_file_that_is_not_there_or_is_a_folder_is_named(tmp_path):
     (tmp_path / "folder.py").mkdir()
     with pytest.raises(BadSetting, match="Is a directory"):
         rules.named(str(tmp_path / "folder.py"))
+
+
+@pytest.mark.parametrize("file", [MY_RULE, BIASED], ids=lambda file: file.name)
+def test_the_guide_shows_what_the_check_prints(file):
+    """Run `python app.py check-rule` on the example and paste what it says; only rounding may differ."""
+
+    def without_rounding(text: str) -> str:
+        return re.sub(r"largest error \S+", "largest error …", text)
+
+    guide = without_rounding((EXAMPLES.parent / "your-own-rule.md").read_text())
+    printed = without_rounding(rule_text(own.find(rules.named(str(file)))))
+    assert all(f"    {line}\n" in guide for line in printed.splitlines())
