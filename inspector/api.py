@@ -1,6 +1,7 @@
 """The endpoints for programs: run, replay, show and sessions, by name and with types.
 
-docs/api.md is made from them. They are the controller's own methods behind plain types. Everything else on the page is private.
+docs/api.md is made from them. They are the controller's own methods behind plain types. Everything else on
+the page is private.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from engine import rules
 from engine.core.branch import branched
 from engine.errors import BadSetting
 from storage import Store
+from storage.queries import QUERIES
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -54,6 +55,10 @@ class Sharing:
         for member in found:
             found.extend(child.id for child in self.store.children(member))
         return found
+
+    def queries(self) -> list[dict]:
+        """Questions worth asking, each with its title and its SQL."""
+        return [{"title": title, "sql": sql} for title, sql in QUERIES.items()]
 
     def sql(self, query: str) -> dict:
         """Answer one SQL question about the database, which cannot change it: columns, rows, truncated."""

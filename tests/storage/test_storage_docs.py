@@ -10,7 +10,9 @@ import pytest
 from cogapp import Cog
 
 from storage import Store
+from storage.queries import QUERIES as ASKED
 from storage.store import ROW_CAP
+from tests import stored
 from tests.storage.factories import fill, finished, rejecting_round, row, started
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,14 @@ def path(tmp_path):
         store.append(session_id, finished())
         store.add_pieces("toy", {i: bytes([65 + i]) for i in range(6)})
     return path
+
+
+@pytest.fixture
+def family(tmp_path):
+    """A session, two re-runs, a branch and the branch's re-run."""
+    with Store.open(tmp_path / "family.sqlite") as store:
+        stored.family(store)
+        yield store
 
 
 def answers(path: Path, title: str) -> list[tuple]:
@@ -60,8 +70,77 @@ def test_the_page_names_the_cap_that_is_the_default():
     assert f"more than {ROW_CAP:,} tokens".replace(",", " ") in PAGE.read_text()
 
 
-def test_there_are_five_queries():
-    assert len(QUERIES) == 5
+def test_the_page_shows_the_ten_queries_and_the_one_that_repairs():
+    assert len(ASKED) == 10
+    shown = {title: sql.strip().removesuffix(";") for title, sql in QUERIES.items()}
+    assert shown.pop("Rebuild the counters from the events").startswith("UPDATE")
+    assert shown == ASKED
+
+
+@pytest.mark.parametrize("title", ASKED)
+def test_every_query_is_answered_read_only(title, family):
+    answer = family.query(ASKED[title])
+    assert answer["rows"] and not answer["truncated"]
+    assert len(answer["columns"]) == len(set(answer["columns"]))
+
+
+def test_reruns_beside_their_parents(family):
+    found = family.query(
+        ASKED["Rules side by side on the same prompt and seed, the second against its parent's"]
+    )
+    assert [row[:4] for row in found["rows"]] == [
+        [1, 2, "stochastic", "block"],
+        [1, 3, "stochastic", "argmax"],
+        [4, 5, "stochastic", "block"],
+    ]
+    for _, child, _, _, _, passes in found["rows"]:
+        assert passes == round(family.session(child).counters.tokens_per_target_pass, 3)
+
+
+def all_rounds(store: Store) -> list:
+    return [r for info in store.sessions() for r in store.rounds(info.id, 0, 999)]
+
+
+def test_acceptance_by_depth(family):
+    found = family.query(ASKED["Acceptance by depth, the i-th draft of a round among those that were tested"])
+    rounds = all_rounds(family)
+    for depth, tested, accepted in found["rows"]:
+        assert tested == sum(r.n_tested >= depth for r in rounds)
+        assert accepted == sum(r.verdict.n_accepted >= depth for r in rounds)
+    assert [row[0] for row in found["rows"]] == [1, 2, 3]
+
+
+def test_the_histogram_of_accepted_lengths(family):
+    found = family.query(ASKED["How many drafts a round accepted, session by session"])["rows"]
+    for session_id, accepted, n in found:
+        assert n == sum(r.verdict.n_accepted == accepted for r in family.rounds(session_id, 0, 999))
+    assert sum(n for *_, n in found) == len(all_rounds(family))
+
+
+def test_times_by_stage(family):
+    found = family.query(ASKED["Where the time went, in milliseconds"])["rows"]
+    for session_id, *stages in found:
+        times = [r.times for r in family.rounds(session_id, 0, 999)]
+        summed = [sum(getattr(t, stage) for t in times) for stage in ("draft", "target", "judge")]
+        assert stages == pytest.approx(summed, abs=0.06)
+
+
+def test_near_misses(family):
+    found = family.query(ASKED["Near misses, coins that fell within .02 of what decided them"])["rows"]
+    checks = [check for r in all_rounds(family) for check in r.verdict.checks]
+    near = [c for c in checks if c.u is not None and abs(c.u - c.accept_prob) < 0.02]
+    assert sorted(row[3] for row in found) == sorted(c.u for c in near)
+
+
+def test_the_tree(family):
+    found = family.query(ASKED["The tree of sessions, children under their parents"])["rows"]
+    assert [(row[0], row[1], row[2]) for row in found] == [
+        ("1", "run", None),
+        ("  2", "rerun", None),
+        ("  3", "rerun", None),
+        ("  4", "branch", 4),
+        ("    5", "rerun", 4),
+    ]
 
 
 def test_acceptance_by_rule(path):
