@@ -3,7 +3,7 @@
 import { button, el, replace, tokenText } from "./dom.js";
 import { decimal, percent } from "./format.js";
 import { MODES, valueText } from "./modes.js";
-import { positionAt } from "./places.js";
+import { heldAt, positionAt } from "./places.js";
 
 const GAP = 8;
 
@@ -73,7 +73,7 @@ const card = (kind) =>
 function contents(state, { round: index, pos }) {
   const session = state.sessions[state.focus];
   const round = session?.rounds[index];
-  const place = round && (pos === round.k ? round.next : round.positions[pos]);
+  const place = round && heldAt(round, pos);
   if (!place) return null;
   const drafted = place.x !== undefined;
   const id = drafted ? place.x : place.token;

@@ -3,7 +3,7 @@
 
 import { el, replace, setText, tokenText } from "./dom.js";
 import { decimal, percent } from "./format.js";
-import { KINDS, kindOf } from "./matrix.js";
+import { isGreedy, KINDS, kindOf } from "./matrix.js";
 import { revealed } from "./stages.js";
 import { selected } from "./store.js";
 
@@ -34,9 +34,7 @@ export function lawsPane(store, actions) {
 
   function draw(state, laws, session) {
     const rules = new Map((state.choices?.rules ?? []).map((rule) => [rule.id, rule]));
-    const lines = laws.rules.filter(
-      (line) => rules.has(line.id) && !(rules.get(line.id).greedy_only && line.id !== session.head?.rule),
-    );
+    const lines = laws.rules.filter((line) => rules.has(line.id));
     const pieces = { ...session.pieces, ...laws.pieces };
     const focus =
       lines.find((line) => line.id === chosen && line.probs) ??
@@ -48,7 +46,15 @@ export function lawsPane(store, actions) {
       drawn = "";
       store.dispatch({ type: "set", values: {} });
     };
-    replace(list, lawTable(lines, laws, rules, session.head?.rule, focus?.id, pick));
+    replace(
+      list,
+      lawTable(lines, laws, rules, {
+        own: session.head?.rule,
+        focus: focus?.id,
+        pick,
+        greedy: isGreedy(session.head),
+      }),
+    );
     replace(detail, focus ? lawBars(focus, laws, pieces, rules.get(focus.id)) : []);
   }
 
@@ -88,12 +94,12 @@ function absent(round, i, actions, seen) {
 }
 
 function noteOf({ missing }) {
-  const exact = "What each rule emits at this place, over every draft and coin that could have been.";
+  const exact = "What each rule emits at this place, over all drafts and coins.";
   if (missing === 0) return `${exact} Exact: the stored rows are whole.`;
   return `${exact} Approximate where marked ≈: storage cut ${percent(missing)} of the rows' mass, and a number may be off by as much.`;
 }
 
-function lawTable(lines, laws, rules, own, focus, pick) {
+function lawTable(lines, laws, rules, { own, focus, pick, greedy }) {
   const heads = ["rule", "law against p", "TV to p", "acceptance"];
   return el(
     "table",
@@ -108,7 +114,7 @@ function lawTable(lines, laws, rules, own, focus, pick) {
       ),
     ),
     KINDS.map((kind) => {
-      const rows = lines.filter((line) => kindOf(rules.get(line.id)) === kind);
+      const rows = lines.filter((line) => kindOf(rules.get(line.id), greedy) === kind);
       if (rows.length === 0) return null;
       return el(
         "tbody",
@@ -145,7 +151,16 @@ function lawRow(line, laws, rule, isOwn, isFocus, pick) {
     isOwn ? el("em", { class: "ds-kind is-good" }, "this session") : null,
   );
   if (!line.probs)
-    return el("tr", { "data-rule": line.id }, head, el("td", { colspan: 3, class: "ds-why" }, line.why));
+    return el(
+      "tr",
+      { "data-rule": line.id },
+      head,
+      el(
+        "td",
+        { colspan: 3, class: "ds-why", title: line.why },
+        rule.looks_ahead ? "judges whole blocks" : line.why,
+      ),
+    );
   const about = line.exact ? "" : "≈ ";
   return el(
     "tr",
@@ -197,7 +212,11 @@ function lawBars(line, laws, pieces, rule) {
         "tr",
         {},
         ["token", "", "law", "p"].map((head) =>
-          el("th", { scope: "col", class: head === "law" || head === "p" ? "ds-number" : null }, head),
+          el(
+            "th",
+            { scope: "col", class: head === "" ? "ds-axis" : head === "token" ? null : "ds-number" },
+            head,
+          ),
         ),
       ),
     ),

@@ -19,7 +19,11 @@ export function countMatrix(totals, round) {
   return next;
 }
 
-export const kindOf = (rule) => (rule.lossless ? "lossless" : rule.faulty ? "faulty" : "biased");
+// A rule that is lossless for one-hot rows alone is biased where the session samples.
+export const kindOf = (rule, greedy = true) =>
+  rule.faulty ? "faulty" : rule.lossless && (greedy || !rule.greedy_only) ? "lossless" : "biased";
+
+export const isGreedy = (head) => head?.sampling?.temperature === 0 || head?.sampling?.top_k === 1;
 
 export const KINDS = ["lossless", "biased", "faulty"];
 
@@ -42,14 +46,15 @@ export function dissenters(round, rules, own) {
 }
 
 // Rules with their lines, grouped by kind: [{ kind, rows: [{ rule, line, total }] }]. Only rules of this round.
-export function grouped(round, rules, totals) {
+export function grouped(round, rules, totals, greedy = true) {
   const lines = new Map((round.matrix ?? []).map((line) => [line[0], line]));
   const rows = rules
     .filter((rule) => lines.has(rule.id))
     .map((rule) => ({ rule, line: lines.get(rule.id), total: totals?.[rule.id] ?? null }));
-  return KINDS.map((kind) => ({ kind, rows: rows.filter((row) => kindOf(row.rule) === kind) })).filter(
-    (group) => group.rows.length > 0,
-  );
+  return KINDS.map((kind) => ({
+    kind,
+    rows: rows.filter((row) => kindOf(row.rule, greedy) === kind),
+  })).filter((group) => group.rows.length > 0);
 }
 
 export const meanTv = (total) => (total?.measured ? total.tv / total.measured : null);

@@ -2,7 +2,7 @@
 
 import { el, replace, setText, tokenText } from "./dom.js";
 import { decimal, share } from "./format.js";
-import { dissenters, fatesUnder, grouped, meanTv } from "./matrix.js";
+import { dissenters, fatesUnder, grouped, isGreedy, meanTv } from "./matrix.js";
 import { revealed } from "./stages.js";
 import { selected } from "./store.js";
 
@@ -45,10 +45,10 @@ const HEADS = [
   ["rule", ""],
   ["these drafts", "the fate of each draft of this round: ✓ accepted, ✗ rejected, – untested"],
   ["next", "the token that would follow them"],
-  ["accepted so far", "accepted / tested, over all rounds of this session, on its own drafts"],
+  ["accepted", "accepted / tested, over all rounds of this session, on its own drafts"],
   ["tokens a pass", "emitted tokens over target passes, on the session's own drafts"],
   [
-    "mean TV to p",
+    "TV to p",
     "how far the rule's law of one position is from p, averaged over the tested drafts; 0 is exact",
   ],
 ];
@@ -69,7 +69,7 @@ function table(session, round, rules, explain) {
         HEADS.map(([text, title]) => el("th", { scope: "col", title: title || null }, text)),
       ),
     ),
-    grouped(round, rules, totals).map(({ kind, rows }) =>
+    grouped(round, rules, totals, isGreedy(session.head)).map(({ kind, rows }) =>
       el(
         "tbody",
         { class: `is-${kind}` },
@@ -115,6 +115,11 @@ function badges(rule, own) {
   if (rule.drafts_otherwise && rule.id !== own) {
     const title = "this rule draws its drafts in another way: under it, other tokens would have been drafted";
     out.push(el("em", { class: "ds-kind", title }, "would have drafted otherwise"));
+  }
+  if (rule.greedy_only && rule.id !== own) {
+    out.push(
+      el("em", { class: "ds-kind", title: "lossless where both rows are one-hot" }, "exact at T = 0 only"),
+    );
   }
   return out;
 }

@@ -31,7 +31,7 @@ function fateLegend() {
   return el(
     "ul",
     { class: "ds-legend", "aria-label": "Fates" },
-    FATES.map((fate) => el("li", {}, el("span", { class: `ds-sample is-${fate}` }, "abc"), fate)),
+    FATES.map((fate) => el("li", {}, el("span", { class: `ds-sample is-${fate}` }, fate))),
     el(
       "li",
       { title: "accepted although the target's own draw was another token" },
@@ -47,7 +47,7 @@ function scaleLegend(mode) {
     "ul",
     { class: "ds-legend", "aria-label": MODES[mode].says, title: MODES[mode].says },
     Array.from({ length: LEVELS }, (_, level) =>
-      el("li", {}, el("span", { class: `ds-sample is-level-${level}` }, "abc"), levelText(mode, level)),
+      el("li", {}, el("span", { class: `ds-sample is-level-${level}` }, levelText(mode, level))),
     ),
   );
 }

@@ -30,5 +30,14 @@ export function placeAt(session, at) {
   return pos === round.accepted && round.next ? { round: round.i, pos: round.k } : null;
 }
 
+// What a round holds at a place: a draft, or the token that follows them. A corrected token stands in the row
+// of the draft it replaces, and is as uncertain.
+export function heldAt(round, pos) {
+  if (pos < round.k) return round.positions[pos];
+  const { next } = round;
+  if (!next || next.entropy) return next;
+  return { ...next, entropy: round.positions[round.accepted]?.entropy };
+}
+
 // The place of a place in the order of the answer: what a rejected draft's position holds in the end.
 export const positionAt = (round, pos) => round.start + (pos === round.k ? round.accepted : pos);

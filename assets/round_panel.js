@@ -3,7 +3,7 @@
 import { el, replace, tokenText } from "./dom.js";
 import { milliseconds, percent } from "./format.js";
 import { origin } from "./explain.js";
-import { fateKnown, revealed } from "./stages.js";
+import { fateKnown, revealed, stageName, stagesOf } from "./stages.js";
 import { selected } from "./store.js";
 import { miniDart } from "./tracks.js";
 
@@ -12,11 +12,13 @@ export function roundPanel(store) {
   const facts = el("p", { class: "ds-facts" });
   const times = el("p", { class: "ds-times" });
   const cards = el("div", { class: "ds-cards" });
+  const steps = el("div", { class: "ds-steps", role: "group", "aria-label": "Stages of the round" });
   const root = el(
     "section",
     { class: "ds-panel ds-roundpanel", "aria-label": "Round" },
     el("header", { class: "ds-head" }, title, facts, times),
     cards,
+    steps,
   );
   let drawn = null;
   return {
@@ -37,6 +39,8 @@ export function roundPanel(store) {
       facts.textContent = seen.all
         ? summary(round)
         : `drafted ${seen.drafts}${seen.target ? " · the target has read them" : ""}`;
+      steps.hidden = state.stage === null;
+      replace(steps, steps.hidden ? [] : stepButtons(store, round, state.stage));
       times.textContent = timeText(round.times);
       replace(cards, cardsOf(store, session, round, state.cursor.pos, { ...seen, ahead }));
     },
@@ -73,6 +77,22 @@ function cardsOf(store, session, round, current, seen) {
     out.push(el("p", { class: "ds-ended" }, "The output ended here."));
   }
   return out;
+}
+
+function stepButtons(store, round, current) {
+  return stagesOf(round).map((stage, at) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: at <= current ? "is-done" : null,
+        "aria-current": at === current ? "step" : null,
+        "data-key": `stage-${at}`,
+        onclick: () => store.dispatch({ type: "cursor", round: round.i, pos: stage.i, stage: at }),
+      },
+      stageName(stage),
+    ),
+  );
 }
 
 // A place in the row for what has not happened yet.

@@ -6,6 +6,7 @@ import { el, setText, tokenText } from "./dom.js";
 import { hoverCard } from "./hover_card.js";
 import { levelOf, MODES } from "./modes.js";
 import { modeTools } from "./mode_tools.js";
+import { heldAt } from "./places.js";
 import { fateKnown, revealed } from "./stages.js";
 import { isLive } from "./store.js";
 
@@ -116,7 +117,7 @@ export function textStrip(store, marks) {
     const draft = (position, pos) => add(pos, position.x, position.fate, position.at, position);
     const tail = round.accepted + 1;
     round.positions.slice(0, tail).forEach(draft);
-    if (round.next) add(round.k, round.next.token, round.next.source, round.next.at, round.next);
+    if (round.next) add(round.k, round.next.token, round.next.source, round.next.at, heldAt(round, round.k));
     round.positions.slice(tail).forEach((position, i) => draft(position, tail + i));
     block.append(group);
     built.push({ group, tokens });

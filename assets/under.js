@@ -52,6 +52,8 @@ export function underPanel(store, actions) {
     render(state) {
       const { round, session } = selected(state);
       root.hidden = !round;
+      const screen = root.closest(".ds");
+      if (screen) screen.dataset.pane = state.pane;
       const rules = state.choices?.rules ?? [];
       const n = round ? dissenters(round, rules, session.head?.rule).length : 0;
       setText(count, round?.matrix?.length && n ? String(n) : "");
