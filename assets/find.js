@@ -38,7 +38,8 @@ function joined(hexes) {
   }
 }
 
-// The answer as one string, and where each of its tokens begins: { text, starts: [{ at, round, pos }] }.
+// The answer as one string, and where each of its tokens begins: { text, starts: [{ at, round, pos }] }. A token
+// that goes on with a character begun before it is `inside` it.
 export function answer(session) {
   const starts = [];
   let text = "";
@@ -50,7 +51,7 @@ export function answer(session) {
   for (const token of emitted(session.rounds)) {
     const piece = session.pieces[token.id];
     if (piece?.hex !== undefined) {
-      starts.push({ at: text.length, round: token.round, pos: token.pos });
+      starts.push({ at: text.length, round: token.round, pos: token.pos, inside: held.length > 0 });
       held.push(piece.hex);
       continue;
     }
@@ -70,7 +71,8 @@ export function search(session, query) {
   const places = [];
   const covered = [];
   for (const [from, to] of find(text)) {
-    const first = starts.findLastIndex((start) => start.at <= from);
+    let first = starts.findLastIndex((start) => start.at <= from);
+    while (starts[first].inside) first -= 1;
     places.push(starts[first]);
     for (let i = first; i < starts.length && starts[i].at < to; i += 1) covered.push(starts[i]);
   }
