@@ -3,7 +3,7 @@
 Positions stay absolute and coins keep their addresses, so a branch and its parent are aligned, and where
 both see the same rows they meet the same coins. A rule that looks ahead has let the coins behind a position
 decide the tokens before it. Those coins must not be met again, so the branch begins with their attempts
-counted (docs/maths.md); a rule that does not look ahead has used none of them.
+counted (docs/compare.md); a rule that does not look ahead has used none of them.
 """
 
 from __future__ import annotations
