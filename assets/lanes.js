@@ -79,7 +79,7 @@ export function lanesView(store, actions) {
       metrics.hidden = staff.hidden = sessions.length === 0;
       if (sessions.length === 0) return;
       const lanes = sessions.map((session) => ({ session, tokens: output(session), pieces: session.pieces }));
-      replace(metrics, metricsTable(lanes, state.focus));
+      replace(metrics, metricsTable(lanes, state.focus, actions));
       replace(
         staff,
         el(
@@ -139,7 +139,7 @@ function divergenceText(lanes) {
   return found.length ? `first divergence at position ${Math.min(...found)}` : "no divergence so far";
 }
 
-function metricsTable(lanes, focus) {
+function metricsTable(lanes, focus, actions) {
   const cell = (text, title) => el("td", { title }, text);
   const heads = ["lane", "tested drafts accepted", "tokens per pass", "output", "against the baseline"];
   return el(
@@ -167,7 +167,12 @@ function metricsTable(lanes, focus) {
           el(
             "th",
             { scope: "row" },
-            session.head.rule,
+            button(session.head.rule, {
+              class: "ds-lanename",
+              title: `Open this lane (${i + 1})`,
+              "data-key": `lanename-${session.id}`,
+              onclick: () => actions.open(session.id),
+            }),
             el("small", {}, ` #${session.id}`),
             instead(session.head),
           ),
