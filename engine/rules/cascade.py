@@ -31,7 +31,9 @@ class Cascade(Rule):
 
     def judge(self, block: Block, coins: Coins) -> Verdict:
         def test(i: int) -> Check:
-            if self.trusts(block.p[i], block.q[i]) and block.p_of(i) > 0:
+            # No trust covers a token that q cannot have drawn, or that p rules out.
+            possible = block.q_of(i) > 0 and block.p_of(i) > 0
+            if possible and self.trusts(block.p[i], block.q[i]):
                 return Check(1.0, None, True)
             return tokenwise.ratio_test(block, coins, i)
 

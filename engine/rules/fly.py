@@ -49,7 +49,8 @@ class Fly(Rule):
         """Whether a miss at draft i is overruled; a window that the block cuts short overrules nothing."""
         behind = native[i + 1 : i + 1 + self.window]
         agree = len(behind) == self.window and all(check.accepted for check in behind)
-        return agree and block.p_of(i) > 0 and entropy_of_top_3(block.p[i]) >= self.entropy
+        possible = block.q_of(i) > 0 and block.p_of(i) > 0
+        return agree and possible and entropy_of_top_3(block.p[i]) >= self.entropy
 
 
 def entropy_of_top_3(p: Row) -> float:
