@@ -21,6 +21,7 @@ from engine.session import Request
 from engine.verification import Verification
 from engine.worker import Run, Worker
 from inspector import law_view, view_model
+from inspector.comparisons import Comparisons
 from inspector.form import form_of, request_of
 from inspector.library import Library, line_view
 from inspector.own_rules import in_form
@@ -43,6 +44,7 @@ class Controller(Sharing, Verifying):
         self.warming = ""
         self.library = Library(store)
         self.statistics = Statistics(store)
+        self.comparisons = Comparisons(store, self.worker)
         self.own_rules = True  # whether the form may name a Python file as its rule
         self._runs: dict[int, Run] = {}
         self._verifications: dict[int, Verification] = {}
@@ -51,6 +53,7 @@ class Controller(Sharing, Verifying):
     def close(self) -> None:
         """Stop what runs here and let go of the models. The store stays open."""
         self.library.close()
+        self.comparisons.close()
         self.worker.close()
 
     # Running

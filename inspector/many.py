@@ -123,6 +123,7 @@ class Many:
         self.stopped = threading.Event()
         self._before = frozenset(self.stored)
         self._running: Run | None = None
+        self._taken: dict[int, dict[str, float | None]] = {}  # scores by session, which never change
 
     def run(self, note: Callable[[Step], None] = lambda step: None) -> bool:
         """Run what is missing, in order; True when all of it is done, False after `stop`.
@@ -157,9 +158,10 @@ class Many:
 
     def table(self) -> dict:
         """Means and paired differences, a line a rule, over the runs that are done."""
-        found = {(one.prompt, one.seed, one.rule): one for one in self.done}
+        done = list(self.done)  # it may grow meanwhile
+        found = {(one.prompt, one.seed, one.rule): one for one in done}
         pairs = [(prompt, seed) for prompt, seed, _ in self.groups]
-        taken = {place: self._scores(one.session) for place, one in found.items()}
+        taken = {place: self.scores(one.session) for place, one in found.items()}
         columns = [
             [taken.get((*pair, number), {}) for pair in pairs] for number in range(len(self.comparison.rules))
         ]
@@ -168,9 +170,9 @@ class Many:
             "prompts": list(self.comparison.prompts),
             "seeds": list(self.comparison.seeds),
             "runs": self.comparison.runs,
-            "done": len(self.done),
-            "found": sum(one.found for one in self.done),
-            "complete": len(self.done) == self.comparison.runs,
+            "done": len(done),
+            "found": sum(one.found for one in done),
+            "complete": len(done) == self.comparison.runs,
             "level": paired.LEVEL,
             "scores": SCORES,
             "rules": [
@@ -182,9 +184,9 @@ class Many:
             "sessions": [
                 {"prompt": one.prompt, "seed": one.seed, "rule": label(self.comparison.rules[one.rule])}
                 | {"session": one.session, "found": one.found}
-                for one in self.done
+                for one in done
             ],
-            "differing_versions": self._differing(),
+            "differing_versions": self._differing(done),
         }
 
     def _step(self, prompt: int, seed: int, number: int) -> Step:
@@ -226,14 +228,17 @@ class Many:
         finished = [info for info in mine if info.status == "finished"]
         return {key_of(self.store.started(info.id)): info.id for info in finished}
 
-    def _scores(self, session_id: int) -> dict[str, float | None]:
-        info = self.store.session(session_id)
-        rule = rules.get(info.rule, **info.params)
-        return scores(self.store.rounds(session_id, 0, info.rounds), rule, rules.find(info.rule))
+    def scores(self, session_id: int) -> dict[str, float | None]:
+        """SCORES of a finished run, folded once."""
+        if session_id not in self._taken:
+            info = self.store.session(session_id)
+            rule, rounds = rules.get(info.rule, **info.params), self.store.rounds(session_id, 0, info.rounds)
+            self._taken[session_id] = scores(rounds, rule, rules.find(info.rule))
+        return self._taken[session_id]
 
-    def _differing(self) -> list[str]:
+    def _differing(self, done: list[Done]) -> list[str]:
         """What is not the same version in all runs: then their differences may not be the rules' alone."""
-        infos: list[SessionInfo] = [self.store.session(one.session) for one in self.done]
+        infos: list[SessionInfo] = [self.store.session(one.session) for one in done]
         names = sorted({name for info in infos for name in info.versions})
         return [name for name in names if len({info.versions.get(name) for info in infos}) > 1]
 
