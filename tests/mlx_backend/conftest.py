@@ -8,7 +8,8 @@ import sys
 
 import mlx.core as mx
 import pytest
-import tiny
+
+from tests.mlx_backend import tiny
 
 # What is checked to the last bit is checked on a CPU, on a Mac too.
 mx.set_default_device(mx.cpu)

@@ -8,7 +8,6 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 import pytest
-import tiny
 from huggingface_hub.errors import LocalEntryNotFoundError
 from mlx_lm.models import mamba
 from mlx_lm.utils import save_config, save_model
@@ -19,6 +18,7 @@ from engine.drafters.lookup import LookupDrafter
 from engine.drafters.none import NoDrafter
 from engine.errors import BadSetting, ModelError
 from engine.mlx_backend import load, weights
+from tests.mlx_backend import tiny
 
 TOKENS = [1, 50, 100, 150, 200]
 

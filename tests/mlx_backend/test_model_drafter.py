@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import tiny
 
 from engine.core import rows, warp
 from engine.core.coins import PhiloxCoins
@@ -11,6 +10,7 @@ from engine.mlx_backend import load
 from engine.mlx_backend.drafters import ModelDrafter
 from engine.mlx_backend.pairing import Shared
 from engine.mlx_backend.scorer import CachedModel
+from tests.mlx_backend import tiny
 
 PROMPT = tuple(np.random.default_rng(3).integers(0, tiny.VOCAB, 12).tolist())
 SAMPLING = Sampling(temperature=0.9, top_p=0.95)

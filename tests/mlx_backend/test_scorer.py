@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-import tiny
 from mlx_lm.models.cache import RotatingKVCache
 
 from engine.errors import ModelError
 from engine.mlx_backend import load
 from engine.mlx_backend.scorer import CHUNK, CachedModel, MlxScorer, common_prefix
+from tests.mlx_backend import tiny
 
 PROMPT = tuple(np.random.default_rng(1).integers(0, tiny.VOCAB, 20).tolist())
 WINDOW = 16

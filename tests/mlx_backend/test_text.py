@@ -1,13 +1,13 @@
 """Text to ids and back, to the byte, for the two families of tokenizers."""
 
 import pytest
-import tiny
 from mlx_lm.tokenizer_utils import NaiveStreamingDetokenizer, TokenizerWrapper
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from engine.errors import BadSetting, ModelError
 from engine.mlx_backend.text import BYTES, Text
+from tests.mlx_backend import tiny
 
 STRANGE = [
     "The 2 cats, don't they?",
