@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from engine import rules
+from engine.core import loop
+from engine.core.events import PromptRead, SessionFinished
+from engine.core.types import Sampling
 from engine.errors import EngineError
 from inspector.controller import Controller
 from inspector.static_page import safe_json
 from storage import Store
 from tests import stored
+from tests.core import toys
 
 pytestmark = pytest.mark.browser
 
@@ -60,7 +66,7 @@ def test_the_session_is_on_view_and_tokens_can_be_opened(controller, opened):
     rejected.click()
     expect(page.locator(".ds h3, .ds h2").get_by_text("was rejected")).to_be_visible()
     page.keyboard.press("Shift+ArrowRight")
-    expect(page.locator("p[role=status]").first).to_contain_text("Round 1")
+    expect(page.locator("p.ds-sr[role=status]")).to_contain_text("Round 1")
 
 
 def test_hostile_tokens_are_shown_and_never_run(controller, opened):
@@ -110,7 +116,7 @@ def test_lanes_come_along_when_asked(controller, opened):
 def test_a_link_into_the_page_opens_what_it_names(controller, opened):
     page = opened(controller.export_html(1, [2]), "?s=2&r=1&i=0")
     expect(page.locator(".ds-sessionbar")).to_contain_text("#2")
-    expect(page.locator("p[role=status]").first).to_contain_text("Round 1")
+    expect(page.locator("p.ds-sr[role=status]")).to_contain_text("Round 1")
 
 
 def test_the_page_offers_nothing_it_cannot_do(controller, opened):
@@ -133,6 +139,28 @@ def test_the_page_is_one_file_that_names_no_other(controller):
     outside = re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.S)
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)", outside)
     assert "import(" not in outside and "fetch(" not in outside
+
+
+def test_two_hundred_rounds_take_less_than_three_megabytes(tmp_path):
+    """Four drafts a round, rows as wide as the bars show, every round a rejection at its first draft."""
+    vocab, rounds, k = 250, 200, 4
+    begun = stored.plan(sampling=Sampling(temperature=1.0), k=k, max_tokens=rounds)
+    scorer = toys.ToyScorer(toys.random_logits(1, vocab))
+    drafter = toys.ToyDrafter(toys.random_logits(2, vocab, spread=9.0))
+    scorer.prefill(toys.PROMPT)
+    drafter.start(toys.PROMPT)
+    plan = loop.Plan(toys.PROMPT, rules.get("stochastic"), begun.sampling, begun.seed, k, 4 * rounds)
+    with Store.open(tmp_path / "long.sqlite") as store:
+        store.learn("wide", lambda: {i: f" token{i}".encode() for i in range(vocab)})
+        session_id = store.create(begun)
+        store.append(session_id, PromptRead(toys.PROMPT, 1.0, vocab, "wide"))
+        for done in islice(loop.Generation(plan, drafter, scorer), rounds):
+            store.append(session_id, done)
+        store.append(session_id, SessionFinished("finished", "enough", 1.0))
+        page = Controller(store).export_html(session_id)
+        assert store.session(session_id).rounds == rounds
+    assert page.count('"overlap":') == rounds * k
+    assert len(page.encode()) < 3_000_000, f"{len(page.encode()):,} bytes"
 
 
 def test_pages_of_one_session_are_equal(controller):
