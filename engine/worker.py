@@ -29,7 +29,7 @@ Job = Callable[[Models], None]
 
 
 class Sink(Protocol):
-    """Where a run's events go. Called on the worker's thread."""
+    """Where a run's events go. Called on the worker's thread, or on the run's own in a batch."""
 
     def tokenizer(self, fingerprint: str, pieces: Callable[[], dict[int, bytes]]) -> None:
         """The tokenizer the session uses; `pieces` gives the bytes of its every token."""
@@ -177,11 +177,20 @@ class Worker:
 
 def execute(run: Run, models: Models) -> None:
     """Run a session to its end, whatever the end is; the sink always gets a SessionFinished."""
-    begun = None
-    try:
+
+    def load() -> Pair:
         run.check()
         run.progress = "Starting"
-        pair = models.pair(run.started.target, run.started.drafter, run.loading)
+        return models.pair(run.started.target, run.started.drafter, run.loading)
+
+    conclude(run, load)
+
+
+def conclude(run: Run, load: Callable[[], Pair]) -> None:
+    """Run a session on the pair that `load` gives, to its end, whatever the end is."""
+    begun = None
+    try:
+        pair = load()
         begun = time.perf_counter()
         status, reason = "finished", generate(run, pair)
     except Exception as error:

@@ -21,6 +21,7 @@ from mlx_lm.models.cache import CacheList, make_prompt_cache
 from engine.errors import ModelError
 
 CHUNK = 512  # prompt tokens in one pass
+NO_ROWS = np.empty((0, 0), dtype=np.float32)
 FEW = 8  # owed tokens that a pass with logits takes along
 
 
@@ -31,6 +32,7 @@ class CachedModel:
         self.model = model
         self.name = name
         self.limit = limit
+        self.lanes_refused: str | None = None  # see engine.mlx_backend.lanes.refusal; None: not known yet
         self.reset()
 
     def reset(self) -> None:
@@ -50,7 +52,7 @@ class CachedModel:
 
         Raises ModelError when the cache would pass its limit.
         """
-        return np.array(self._run(tokens)[0].astype(mx.float32))
+        return self._run(tokens)
 
     def read(self, tokens: Sequence[int]) -> None:
         """Append tokens of a prompt, in chunks, without logits: lazily, so no output layer is computed."""
@@ -58,14 +60,19 @@ class CachedModel:
             self._run(tokens[start : start + CHUNK], logits=False)
             self.chunks.append(self.offset)
 
-    def _run(self, tokens: Sequence[int], logits: bool = True) -> mx.array:
+    def _run(self, tokens: Sequence[int], logits: bool = True) -> np.ndarray:  # float32[n, V]
         self._check_room(len(tokens))
         self.sound = False
-        out = self.model(mx.array([list(tokens)]), cache=self.caches)
-        mx.eval([cache.state for cache in self.caches], *([out] if logits else []))
+        out = self._forward(tokens, logits)
         self.held.extend(tokens)
         self.sound = True
         return out
+
+    def _forward(self, tokens: Sequence[int], logits: bool) -> np.ndarray:  # float32[n, V]
+        """The pass itself; no rows come back unless `logits`."""
+        out = self.model(mx.array([list(tokens)]), cache=self.caches)
+        mx.eval([cache.state for cache in self.caches], *([out] if logits else []))
+        return np.array(out[0].astype(mx.float32)) if logits else NO_ROWS
 
     def _check_room(self, n: int) -> None:
         if self.limit is not None and self.offset + n > self.limit:
