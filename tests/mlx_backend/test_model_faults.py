@@ -5,7 +5,6 @@ import types
 import mlx.core as mx
 import numpy as np
 import pytest
-import tiny
 from mlx_lm.models.cache import ArraysCache, KVCache
 
 from engine.core import rows
@@ -19,6 +18,7 @@ from engine.mlx_backend.drafters import ModelDrafter
 from engine.mlx_backend.pairing import Shared
 from engine.mlx_backend.scorer import CachedModel, MlxScorer
 from engine.rules import RULES
+from tests.mlx_backend import tiny
 
 PROMPT = tuple(np.random.default_rng(8).integers(0, 256, 14).tolist())
 WARM = Sampling(temperature=1.0)
