@@ -65,7 +65,10 @@ export function dart({ threshold, u, passed, name, held }) {
     scale(threshold, `${name} = ${decimal(threshold)}`),
   );
   let now = u;
-  const place = (value) => held(Math.min(Math.max(value, 0), LAST_U));
+  const place = (value) => {
+    now = Math.min(Math.max(value, 0), LAST_U); // at once: the next key may come before the next frame
+    held(now);
+  };
   const follow = (event) => {
     const box = line.getBoundingClientRect();
     place((event.clientX - box.left) / box.width);
