@@ -39,6 +39,8 @@ THIRD_PARTY: dict[str, set[str] | None] = {
     "inspector/cli.py": {"click"},
     "inspector/report.py": {"click"},
     "inspector/ui.py": {"gradio", "starlette"},
+    "inspector/api.py": {"gradio"},
+    "inspector/prompt_form.py": {"gradio"},
     "inspector/figures.py": {"plotly"},
     "inspector": {"numpy", "click"},
     "app.py": set(),
