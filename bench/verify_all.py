@@ -18,7 +18,7 @@ from engine.core.types import Rule, Sampling
 from engine.rules import RULES
 from engine.verification import DEFAULTS, Verification
 from engine.worker import Worker
-from inspector.verify_report import finding_object
+from inspector.verify_report import finding_object, p_text
 
 DRAFTERS = ("self:3bit", "self:4bit", "lookup")
 
@@ -59,14 +59,18 @@ def line(rule: Rule, check: Verification) -> str:
             f"{acceptance['per_position_acceptance']:.4f} ({acceptance['expected']:.4f}), "
             f"{acceptance['p_value']:.2g}"
         )
+
+    def p(test: dict) -> str:
+        return p_text(test["p_value"]).removeprefix("p ").removeprefix("= ")
+
     cells = [
         f"`{rule.id}`",
         kind,
         f"`{started.drafter}`",
         started.k,
         check.samples,
-        f"{found['first_tokens']['p_value']:.2g}",
-        f"{found['pairs']['p_value']:.2g}",
+        p(found["first_tokens"]),
+        p(found["pairs"]),
         told,
         found["verdict"],
         "yes" if found["passed"] else "no",

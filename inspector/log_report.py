@@ -84,6 +84,12 @@ def remarks(reading: Reading) -> list[str]:
         )
     if proposed and proposed == accepted and proposed >= 10:
         told.append("every draft was accepted: see whether rejected drafts are counted at all")
+    predicted = entry.get("predicted_n")
+    if entry.kind == "timings" and None not in (predicted, accepted, rounds):
+        # The token sampled while the prompt was read belongs to no round.
+        outside = predicted - accepted - rounds - 1
+        if rounds and outside > 0:
+            told.append(f"{outside:g} of {predicted:g} tokens came in rounds without drafts")
     if entry.kind == "timings" and proposed and rounds and rounds > proposed:
         told.append(f"{rounds:g} rounds proposed only {proposed:g} drafts: some rounds drafted nothing")
     return told

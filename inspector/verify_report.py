@@ -93,7 +93,7 @@ def text_of(token: int, pieces: dict[int, bytes]) -> str:
 def reasons(found: Finding, pieces: dict[int, bytes]) -> list[str]:
     """Why it did not pass, a sentence each."""
     told = [
-        f"{name} do not follow the target: p = {test.p_value:.1e}"
+        f"{name} do not follow the target: {p_text(test.p_value)}"
         for name, test in (("first tokens", found.first), ("pairs", found.pairs))
         if test.fails
     ]
@@ -103,7 +103,7 @@ def reasons(found: Finding, pieces: dict[int, bytes]) -> list[str]:
             f"token {one.token} {text_of(one.token, pieces)!r} came {times} where the target gives it no mass"
         )
     if found.acceptance.fails:
-        told.append(f"acceptance is off: p = {found.acceptance.p_value:.1e}")
+        told.append(f"acceptance is off: {p_text(found.acceptance.p_value)}")
     if found.unshared < found.unshared_of:
         told.append(
             f"{found.unshared_of - found.unshared} of {found.unshared_of} samples came out otherwise when "
@@ -147,8 +147,18 @@ def test_line(test: dict) -> str:
     word = "FAILS" if test["fails"] else "fits"
     return (
         f"{word}: chi-square {test['statistic']:.1f} on {test['dof']} degrees of freedom, "
-        f"p = {test['p_value']:.2g} ({test['cells']} cells{rest})"
+        f"{p_text(test['p_value'])} ({test['cells']} cells{rest})"
     )
+
+
+def p_text(p_value: float) -> str:
+    """A p-value; what has underflowed is not 0."""
+    return f"p = {p_value:.2g}" if p_value > 1e-300 else "p < 1e-300"
+
+
+def power_text(power: float) -> str:
+    """A power, no surer than the simulations behind it."""
+    return f"{power:.1%}" if power < 1 - 1 / exactness.SIMULATIONS else "> 99.9%"
 
 
 def support_line(violations: list[dict]) -> str:
@@ -164,7 +174,7 @@ def acceptance_line(found: dict) -> str:
     return (
         f"{word}: {found['accepted']} of {found['positions_tested']} = "
         f"{found['per_position_acceptance']:.4f}, expected {found['expected']:.4f}, "
-        f"p = {found['p_value']:.2g} ({found['basis']})"
+        f"{p_text(found['p_value'])} ({found['basis']})"
     )
 
 
@@ -182,5 +192,5 @@ def power_lines(rivals: list[dict]) -> list[str]:
             parts.append(f"pairs TV {one['pairs']['tv']:.4f}")
         elif one["power"] <= CAUGHT:
             parts.append(f"pairs unknown: {one['why_no_pairs']}")
-        lines.append(f"  {one['rule']:<26} {one['power']:>7.2%}  {', '.join(parts)}")
+        lines.append(f"  {one['rule']:<26} {power_text(one['power']):>8}  {', '.join(parts)}")
     return lines

@@ -210,14 +210,11 @@ def _orders(entry: Entry) -> Iterator[str]:
 
 
 def _timings(entry: Entry) -> Iterator[str]:
-    predicted, accepted, rounds = (entry.get(key) for key in ("predicted_n", "accepted", "rounds"))
+    predicted, accepted = entry.get("predicted_n"), entry.get("accepted")
     if predicted is not None and accepted is not None and predicted < accepted:
-        yield f"predicted_n {predicted:g} is below draft_n_accepted {accepted:g}: accepted drafts are emitted"
-    # The token sampled while the prompt was read belongs to no round.
-    if None not in (predicted, accepted, rounds) and predicted > accepted + rounds + 1:
         yield (
-            f"predicted_n {predicted:g} is above draft_n_accepted + draft_rounds + 1 = "
-            f"{accepted + rounds + 1:g}: a round adds one token to those it accepts"
+            f"predicted_n {predicted:g} is below draft_n_accepted {accepted:g}: drafts behind the end of the "
+            "text are counted"
         )
     for name in ("prompt", "predicted"):
         n, ms, speed = (entry.get(f"{name}_{what}") for what in ("n", "ms", "per_second"))
