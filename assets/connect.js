@@ -1,6 +1,7 @@
 // Between source and store: opening sessions, back-filling what a late or reloaded screen has missed,
 // keeping live sessions followed. A failing call becomes the banner, never an unhandled rejection.
 
+import { reusedText, shelf } from "./shelf.js";
 import { family, isLive } from "./store.js";
 
 const PAGE = 200;
@@ -25,11 +26,15 @@ export function connect(store, source, signal) {
     }
   };
 
-  const refresh = () =>
-    guarded(async () => {
-      const { sessions } = await source.sessions(state().query);
-      store.dispatch({ type: "list", rows: sessions });
-    });
+  const openDemo =
+    source.demo === undefined
+      ? null
+      : (restoring = false) => {
+          line.open(source.demo, { round: 0, pos: -1 }, restoring === true);
+          return list.refresh();
+        };
+  const list = shelf(store, source, signal, guarded, openDemo);
+  const { refresh } = list;
 
   // Fetches the rounds a session has and the screen lacks, a page at a time.
   const fill = (id) => {
@@ -74,6 +79,9 @@ export function connect(store, source, signal) {
   };
 
   const line = {
+    list,
+    openDemo,
+    guarded,
     refresh,
     open(id, cursor = null, restoring = false) {
       const lanes = state().lanes.includes(id) ? state().lanes : [id];
@@ -123,6 +131,8 @@ export function connect(store, source, signal) {
       refresh();
       show([message.started]);
     }
+    if (message.reused)
+      store.dispatch({ type: "set", values: { toast: { text: reusedText(message.reused) }, sheet: null } });
     (message.updates ?? []).forEach(take);
   };
   signal.addEventListener("abort", source.subscribe(hear));

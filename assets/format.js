@@ -89,6 +89,16 @@ export function milliseconds(ms) {
   return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
+// Bytes as people say them.
+export function bytes(n) {
+  if (n < 1000) return `${n} B`;
+  const [size, unit] = n < 1e6 ? [n / 1e3, "kB"] : n < 1e9 ? [n / 1e6, "MB"] : [n / 1e9, "GB"];
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${unit}`;
+}
+
+// A moment in the reader's own time zone and language.
+export const when = (iso) => new Date(iso).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+
 export const count = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 // A share with its denominator: "61 of 100 (61 %)".

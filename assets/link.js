@@ -3,18 +3,22 @@
 
 import { writeLook } from "./look.js";
 
+const VIEWS = ["compare", "stats", "exactness"]; // besides inspect
+
+// A session's id; a recorded one has 0 or less.
+const session = (text) => (text !== null && /^-?\d+$/.test(text) ? Number(text) : null);
 const number = (text) => (text !== null && /^\d+$/.test(text) ? Number(text) : null);
 
 export function read(search) {
   const query = new URLSearchParams(search);
   const [round, pos] = [number(query.get("r")), number(query.get("i"))];
   return {
-    s: number(query.get("s")),
+    s: session(query.get("s")),
     cursor: round === null ? null : { round, pos: pos ?? -1, ...held(query) },
-    view: query.get("view") === "compare" ? "compare" : "inspect",
+    view: VIEWS.includes(query.get("view")) ? query.get("view") : "inspect",
     lanes: (query.get("lanes") ?? "")
       .split(",")
-      .map(number)
+      .map(session)
       .filter((id) => id !== null),
   };
 }
@@ -37,7 +41,7 @@ export function write(state, href) {
   set("stage", cursor ? (state.stage ?? cursor.stage ?? null) : null);
   set("u", cursor ? (state.suppose ?? cursor.suppose ?? null) : null);
   Object.entries(writeLook(state)).forEach(([name, value]) => set(name, value));
-  set("view", state.view === "compare" ? "compare" : null);
+  set("view", state.view === "inspect" ? null : state.view);
   set("lanes", state.view === "compare" && state.lanes.length > 1 ? state.lanes.join(",") : null);
   return url.href.replaceAll("%2C", ",").replaceAll("%3A", ":");
 }

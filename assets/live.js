@@ -1,7 +1,8 @@
 // A source that is a running Draftscope: deltas come through the component's value, the rest by calls.
 
-// props, server and watch are as Gradio hands them to a component; follow(ids) asks for deltas of sessions.
-export function liveSource({ props, server, watch, follow }) {
+// props, server and watch are as Gradio hands them to a component; follow(ids) asks for deltas of sessions,
+// reuse(id) for a session's settings in the form.
+export function liveSource({ props, server, watch, follow, reuse, plotly }) {
   const listeners = new Set();
   let last = null;
   const take = () => {
@@ -25,9 +26,22 @@ export function liveSource({ props, server, watch, follow }) {
     follow,
     head: (id) => call("head", { session: id }),
     rounds: (id, lo, hi) => call("rounds", { session: id, lo, hi }),
-    sessions: (search) => call("sessions", { search }),
+    sessions: (filters, limit) => call("sessions", { filters, limit }),
+    change: (id, changes) => call("change", { session: id, changes }),
+    remove: (id) => call("remove", { session: id }),
+    restore: (id) => call("restore", { session: id }),
+    reuse,
+    plotly,
+    warming: () => call("warming", {}),
+    stats: (id) => call("stats", { session: id }),
+    verifyForm: () => call("verify_form", {}),
+    verify: (form) => call("verify", { form }),
+    verification: (number) => call("verification", { verification: number }),
+    stopVerification: (number) => call("stop_verification", { verification: number }),
     choices: () => call("choices", {}),
     rerun: (id, rules) => call("rerun", { session: id, rules }),
+    laws: (id, round, pos) => call("laws", { session: id, round, pos }),
+    position: (id, round, pos) => call("position", { session: id, round, pos }),
     stop: (id) => call("stop", { session: id }),
   };
 }

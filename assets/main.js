@@ -10,6 +10,10 @@ import { read, write } from "./link.js";
 import { readLook } from "./look.js";
 import { marks as marksOf } from "./marks.js";
 import { connect } from "./connect.js";
+import { exactnessView } from "./exactness_view.js";
+import { sessionSheet } from "./session_sheet.js";
+import { statsView } from "./stats_view.js";
+import { toast, warmingChip } from "./toast.js";
 import { roundPanel, summary } from "./round_panel.js";
 import { sessionBar } from "./session_bar.js";
 import { sessionList } from "./sessions.js";
@@ -36,6 +40,10 @@ export function mount(element, source) {
     copyJson: source.position && (() => copyPosition(store, source)),
     goRound: (round) => store.dispatch({ type: "cursor", round, pos: -1 }),
     copyLink: () => copy(write({ ...store.get(), follow: false }, location.href)),
+    stats: source.stats && ((id) => line.guarded(() => source.stats(id))),
+    plotly: source.plotly,
+    verify: source.verify && verifier(source, line.guarded),
+    star: line.list.canChange ? line.list.star : null,
     canStop: Boolean(source.stop),
     canRerun: Boolean(source.rerun),
   };
@@ -53,11 +61,17 @@ export function mount(element, source) {
     errorBanner(store),
     statusLine(),
     breakPanel(store, actions, marks),
+    statsView(store, actions),
+    exactnessView(store, actions),
+    sessionSheet(store, actions),
+    toast(store, actions),
+    warmingChip(store),
   ];
   const root = layout(panes.map((pane) => pane.root));
   element.replaceChildren(root);
 
   let frame = 0;
+  let restoring = false;
   const render = () => {
     frame = 0;
     const state = store.get();
@@ -69,24 +83,27 @@ export function mount(element, source) {
   };
   store.subscribe((state, action) => {
     later();
-    if (action.type !== "delta") remember(state, action);
+    if (action.type !== "delta") remember(state, { ...action, restoring: restoring || action.restoring });
   });
   new ResizeObserver(later).observe(root);
   new MutationObserver(later).observe(document.body, { attributes: true, attributeFilter: ["class"] });
   listen(
     root,
     (command) => {
+      const onToken = () => root.querySelector(".ds-flow")?.contains(document.activeElement);
       const moved = run(command);
-      if (root.querySelector(".ds-flow")?.contains(document.activeElement))
-        requestAnimationFrame(() => strip.focusToken());
+      if (onToken()) requestAnimationFrame(() => onToken() && strip.focusToken());
       return moved;
     },
     signal,
     () => store.get().keys,
   );
+  // What a link asks for is no move of the reader's: it leaves the history alone.
   const restore = (place) => {
-    store.dispatch({ type: "look", look: readLook(location.search), restoring: true });
+    restoring = true;
+    store.dispatch({ type: "look", look: readLook(location.search) });
     line.restore(place);
+    restoring = false;
   };
   window.addEventListener("popstate", () => restore(read(location.search)), { signal });
   const asked = read(location.search);
@@ -95,7 +112,31 @@ export function mount(element, source) {
   return { store, close: () => mounted.abort() };
 }
 
-function layout([bar, sessions, text, round, decision, under, lanes, time, help, error, status, breaks]) {
+function verifier(source, guarded) {
+  return {
+    form: () => guarded(source.verifyForm),
+    begin: (form) => guarded(() => source.verify(form)),
+    look: (number) => guarded(() => source.verification(number)),
+    stop: (number) => guarded(() => source.stopVerification(number)),
+  };
+}
+
+function layout([
+  bar,
+  sessions,
+  text,
+  round,
+  decision,
+  under,
+  lanes,
+  time,
+  help,
+  error,
+  status,
+  breaks,
+  ...rest
+]) {
+  const [stats, exactness, ...overlays] = rest;
   return el(
     "div",
     { class: "ds" },
@@ -109,11 +150,14 @@ function layout([bar, sessions, text, round, decision, under, lanes, time, help,
       lanes,
       decision,
       under,
+      stats,
+      exactness,
       el("div", { class: "ds-left" }, sessions, breaks),
     ),
     time,
     help,
     status,
+    overlays,
   );
 }
 

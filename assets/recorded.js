@@ -11,10 +11,19 @@ export function recordedSource(recording) {
     head: (id) => answer(recording.heads[id]),
     rounds: (id, lo, hi) =>
       answer({ rounds: recording.rounds[id].slice(lo, hi), pieces: recording.pieces[id] }),
-    sessions: (search) =>
-      answer({
-        sessions: recording.sessions.filter((row) => row.title.toLowerCase().includes(search.toLowerCase())),
-      }),
+    sessions: ({ search }) => {
+      const found = recording.sessions.filter((row) =>
+        row.title.toLowerCase().includes(search.toLowerCase()),
+      );
+      return answer({
+        sessions: found,
+        total: found.length,
+        all: recording.sessions.length,
+        bytes: null,
+        facets: {},
+      });
+    },
     choices: () => answer({ rules: recording.rules ?? [] }),
+    stats: recording.stats && ((id) => answer(recording.stats[id])),
   };
 }

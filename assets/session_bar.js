@@ -21,9 +21,12 @@ export function sessionBar(store, actions) {
     { class: "ds-tabs", role: "group", "aria-label": "View" },
     view("inspect", "Inspect"),
     view("compare", "Compare"),
+    actions.stats ? view("stats", "Stats") : null,
+    actions.verify ? view("exactness", "Exactness") : null,
   );
   const copied = el("span", { class: "ds-copied", role: "status" });
   const link = button("Copy link", {
+    title: "Copy a link to this very view (l)",
     class: "ds-button is-quiet",
     onclick: () => actions.copyLink().then((text) => flash(copied, text)),
   });
@@ -53,7 +56,7 @@ export function sessionBar(store, actions) {
         .forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view)));
       const head = session?.head;
       tabs.hidden = link.hidden = !session;
-      setText(name, session ? `#${session.id}` : "");
+      setText(name, session ? (head?.recorded ? "Demo" : `#${session.id}`) : "");
       setText(status, session ? statusText(session) : "");
       status.className = `ds-status is-${session?.status ?? "none"}`;
       stop.hidden = !session || !isLive(session.status) || session.status === "loading" || !actions.canStop;
@@ -71,6 +74,7 @@ function flash(node, text) {
 }
 
 function statusText({ status, head }) {
+  if (head?.recorded) return "recorded";
   return head?.end_reason && status !== "failed" ? `${status}: ${head.end_reason}` : status;
 }
 
@@ -82,9 +86,19 @@ function whatRuns(head) {
     sampling.top_p < 1 ? `top-p ${sampling.top_p}` : "",
     sampling.min_p > 0 ? `min-p ${sampling.min_p}` : "",
   ].filter(Boolean);
-  return [head.rule, `${head.drafter} → ${head.target}`, `k ${head.k}`, ...filters, `seed ${head.seed}`].join(
-    " · ",
-  );
+  return [
+    ruleText(head),
+    `${head.drafter} → ${head.target}`,
+    `k ${head.k}`,
+    ...filters,
+    `seed ${head.seed}`,
+  ].join(" · ");
+}
+
+// The rule that runs, with its parameters.
+function ruleText({ rule, params = {} }) {
+  const values = Object.entries(params).map(([name, value]) => `${name} ${value}`);
+  return values.length ? `${rule} (${values.join(", ")})` : rule;
 }
 
 function measured(tally) {

@@ -2,6 +2,7 @@
 // between states and `n` says how far the source has come; nothing else is ever changed in place.
 
 import { countMatrix } from "./matrix.js";
+import { FILTERS } from "./shelf.js";
 import { stagesOf } from "./stages.js";
 
 export const initial = {
@@ -14,7 +15,14 @@ export const initial = {
   view: "inspect",
   lanes: [], // session ids, baseline first
   list: null, // rows of the session list; null until the first answer
-  query: "",
+  filters: FILTERS, // what narrows the session list
+  shown: 100, // rows of it at most
+  listing: null, // { total, all, bytes, facets } of the list
+  listFailed: false, // true: no list has come yet, and the last try failed
+  sheet: null, // the session whose sheet is open
+  toast: null, // { text, undo, seconds }
+  warming: "", // how far the models are that load in the background
+  stats: {}, // session id -> its statistics
   choices: null,
   error: null, // { message, hint }
   help: false,
@@ -109,7 +117,6 @@ const reducers = {
   view: (state, { name }) => ({ ...state, view: name }),
   lanes: (state, { ids }) => ({ ...state, lanes: [...new Set(ids)] }),
   list: (state, { rows }) => ({ ...state, list: rows }),
-  query: (state, { text }) => ({ ...state, query: text }),
   choices: (state, { choices }) => ({ ...state, choices }),
   error: (state, { error }) => ({ ...state, error }),
   help: (state, { on }) => ({ ...state, help: on }),

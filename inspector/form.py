@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.core.events import SessionStarted
 from engine.core.types import Sampling
 from engine.errors import BadSetting
 from engine.session import Request
@@ -15,6 +16,24 @@ def form_of(request: Request) -> dict:
     form = {name: getattr(request, name) for name in names}
     form |= {name: getattr(request.sampling, name) for name in SAMPLING_FIELDS}
     return form | {"stop": request.stop[0] if request.stop else ""}
+
+
+def form_of_session(started: SessionStarted) -> tuple[dict, list[str]]:
+    """A session's settings as the form holds them, under the rule it asked for; and those that the form has
+    no place for, in words."""
+    names = ("prompt", "raw", "target", "drafter", "seed", "k", "max_tokens")
+    form: dict = {name: getattr(started, name) for name in names}
+    form |= {name: getattr(started.sampling, name) for name in SAMPLING_FIELDS}
+    params = started.params if started.asked == started.rule else {}
+    form |= {"rule": started.asked, "params": params, "stop": started.stop[0] if started.stop else ""}
+    plain = Sampling().to_dict()
+    others = [
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in started.sampling.to_dict().items()
+        if name not in SAMPLING_FIELDS and value != plain[name]
+    ]
+    others += [f"stop string {text!r}" for text in started.stop[1:]]
+    return form, others + (["the tokens it was branched with"] if started.forced else [])
 
 
 def request_of(form: dict) -> Request:

@@ -10,6 +10,7 @@ import logging
 import threading
 
 from engine.errors import BadSetting, EngineError
+from inspector.form import form_of_session
 from storage import Listing, SessionInfo, Store
 
 log = logging.getLogger(__name__)
@@ -70,6 +71,10 @@ class Library:
         if "starred" in changes:
             checked["starred"] = bool(changes["starred"])
         return line_view(self.store.update(session_id, **checked))
+
+    def settings(self, session_id: int) -> tuple[dict, list[str]]:
+        """What to put into the form to ask for such a session again (see form_of_session)."""
+        return form_of_session(self.store.started(session_id))
 
     def delete(self, session_id: int) -> dict:
         """Take a session from the list, and from the store in `undo_s` seconds. Raises StoreError while it

@@ -1,8 +1,9 @@
 """What a page is sent while sessions run: JSON strings, at most ten a second, each only what is new.
 
 One delta is a JSON string (Gradio diffs a dict leaf by leaf): {"started": id} puts a new session on view;
-{"error": {message, hint}} shows a banner; {"updates": [...]} carries, per session, `s`, `n` rounds so far,
-`status`, and the rounds from `lo` on with their pieces. A page that missed some fetches them itself.
+{"error": {message, hint}} shows a banner; {"reused": ...} says that settings were put into the form;
+{"updates": [...]} carries, per session, `s`, `n` rounds so far, `status`, and the rounds from `lo` on with
+their pieces. A page that missed some fetches them itself.
 """
 
 from __future__ import annotations
@@ -59,6 +60,10 @@ class Tails:
     def banner(self, error: EngineError) -> str:
         """An error as a delta; the ticket makes the same error twice two different values."""
         return encode(error_view(error) | {"ticket": next(self.tickets)})
+
+    def reused(self, session: int, left_out: list[str]) -> str:
+        """Word that a session's settings are in the form now, and which of them it cannot hold."""
+        return encode({"reused": {"session": session, "left_out": left_out}, "ticket": next(self.tickets)})
 
     def forget(self, page: str) -> None:
         self.newest.pop(page, None)

@@ -6,7 +6,6 @@ to the controller: a page only watches, so reloading it, or opening a second one
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,9 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from engine.errors import EngineError
-from inspector import report
+from inspector import api, report
+from inspector.library_calls import library_functions
+from inspector.prompt_form import prompt_form
 from inspector.tail import PAGE, Tails, encode, error_view
 
 if TYPE_CHECKING:
@@ -34,10 +35,12 @@ SCREEN = "screen"
 ON_LOAD = f"""
 const root = (window.gradio_config?.root ?? "").replace(/\\/+$/, "");
 const base = root ? new URL(root, location.href).pathname.replace(/\\/+$/, "") : "";
-const [{{ mount }}, {{ liveSource }}] = await Promise.all([
-  import(`${{base}}/{SCREEN}/main.js`), import(`${{base}}/{SCREEN}/live.js`)]);
+const [{{ mount }}, {{ liveSource }}, {{ withDemo }}] = await Promise.all(
+  ["main", "live", "demo"].map((name) => import(`${{base}}/{SCREEN}/${{name}}.js`)));
 const follow = (sessions) => trigger("follow", {{ sessions }});
-mount(element.querySelector(".ds-mount"), liveSource({{ props, server, watch, follow }}));
+const reuse = (session) => trigger("reuse", {{ session }});
+const live = liveSource({{ props, server, watch, follow, reuse, plotly: `${{base}}/{SCREEN}/plotly.js` }});
+mount(element.querySelector(".ds-mount"), withDemo(live, `${{base}}/{SCREEN}/demo/demo.json`));
 """
 ON_LOAD = f"(async () => {{{ON_LOAD}}})();"
 
@@ -65,9 +68,6 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
         lo = int(request["lo"])
         return controller.rounds(int(request["session"]), lo, min(int(request["hi"]), lo + PAGE))
 
-    def sessions(request: dict) -> dict:
-        return {"sessions": controller.sessions(search=str(request.get("search", "")))}
-
     def choices(request: dict) -> dict:
         return controller.choices()
 
@@ -85,7 +85,8 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
         place = (int(request[name]) for name in ("session", "round", "pos"))
         return report.position_object(controller, *place)
 
-    return [answers(work) for work in (head, rounds, sessions, choices, rerun, stop, laws, position)]
+    own = (head, rounds, choices, rerun, stop, laws, position)
+    return [answers(work) for work in (*own, *library_functions(controller))]
 
 
 def build(controller: Controller) -> gr.Blocks:
@@ -93,7 +94,7 @@ def build(controller: Controller) -> gr.Blocks:
     tails = Tails(controller)
     choices = controller.choices()
     with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:
-        form, run = prompt_form(choices)
+        form = prompt_form(choices, controller.own_rules)
         inspector = gr.HTML(
             None,
             html_template="<div class='ds-mount'></div>",
@@ -105,7 +106,7 @@ def build(controller: Controller) -> gr.Blocks:
 
         def start(*values):
             try:
-                return encode({"started": controller.start(dict(zip(form, values, strict=True)))})
+                return encode({"started": controller.start(form.values(values))})
             except EngineError as error:
                 return tails.banner(error)
 
@@ -117,117 +118,38 @@ def build(controller: Controller) -> gr.Blocks:
             except EngineError as error:
                 yield tails.banner(error)
 
+        def reuse(event: gr.EventData):
+            """The settings of a session, put into the form; what it has no field for is said."""
+            try:
+                settings, others = controller.library.settings(int(event.session))
+            except EngineError as error:
+                return [tails.banner(error), *(gr.skip() for _ in form.components)]
+            return [tails.reused(int(event.session), others), *form.updates(settings)]
+
         def leave(request: gr.Request) -> None:
             tails.forget(request.session_hash)
 
         quiet = {"show_progress": "hidden", "concurrency_limit": None, "api_visibility": "private"}
-        gr.on([run.click, form["prompt"].submit], start, list(form.values()), inspector, **quiet)
+        gr.on([form.run.click, form.fields["prompt"].submit], start, form.components, inspector, **quiet)
+        inspector.reuse(reuse, None, [inspector, *form.components], **quiet)
         inspector.follow(follow, None, inspector, trigger_mode="multiple", **quiet)
         demo.unload(leave)
+        api.register(controller)
     return demo
 
 
-def prompt_form(choices: dict) -> tuple[dict[str, gr.components.Component], gr.Button]:
-    """Prompt, Run and the settings; the dict's keys are the form's names, in the order of the inputs."""
-    defaults = choices["defaults"]
-    rules = {rule["id"]: rule for rule in choices["rules"]}
-    form: dict[str, gr.components.Component] = {}
-    with gr.Row(elem_classes="ds-formrow", equal_height=True):
-        gr.HTML("<h1>draftscope</h1>", elem_classes="ds-brand", apply_default_css=False)
-        form["prompt"] = gr.Textbox(
-            value=defaults["prompt"],
-            placeholder="Ask the target model something",
-            show_label=False,
-            label="Prompt",
-            container=False,
-            lines=1,
-            max_lines=6,
-            scale=8,
-            elem_id="prompt",
-        )
-        run = gr.Button("Run", variant="primary", scale=0, min_width=96, elem_id="run")
-    with gr.Row(elem_classes="ds-settings"):
-        form["rule"] = gr.Dropdown(
-            [(f"{rule['title']} ({kind(rule)})", rule["id"]) for rule in rules.values()],
-            value=defaults["rule"],
-            label="Acceptance rule",
-            scale=3,
-            min_width=220,
-            elem_id="rule",
-        )
-        form["drafter"] = gr.Dropdown(
-            choices["drafters"],
-            value=defaults["drafter"],
-            label="Drafter",
-            allow_custom_value=True,
-            scale=2,
-            min_width=150,
-            elem_id="drafter",
-        )
-        form["k"] = number(defaults, "k", "Drafts, k", 0)
-        form["temperature"] = number(defaults, "temperature", "Temperature, T", None, step=0.1)
-        form["seed"] = number(defaults, "seed", "Seed", 0)
-        form["max_tokens"] = number(defaults, "max_tokens", "Max tokens", 0)
-    meaning = gr.HTML(meaning_of(rules[defaults["rule"]]), elem_classes="ds-meaning", apply_default_css=False)
-    with (
-        gr.Accordion("More settings", open=False, elem_classes="ds-more"),
-        gr.Row(elem_classes="ds-settings"),
-    ):
-        form["target"] = gr.Dropdown(
-            choices["targets"],
-            value=defaults["target"],
-            label="Target model",
-            allow_custom_value=True,
-            scale=2,
-            min_width=200,
-        )
-        form["top_k"] = number(defaults, "top_k", "Top-k (0: off)", 0)
-        form["top_p"] = number(defaults, "top_p", "Top-p (1: off)", None, step=0.05)
-        form["min_p"] = number(defaults, "min_p", "Min-p (0: off)", None, step=0.01)
-        form["stop"] = gr.Textbox(label="Stop string", value="", scale=1, min_width=110)
-        form["raw"] = gr.Checkbox(label="Raw prompt, no chat template", value=defaults["raw"], min_width=200)
-    form["rule"].change(
-        lambda rule: meaning_of(rules[rule]),
-        form["rule"],
-        meaning,
-        queue=False,
-        show_progress="hidden",
-        api_visibility="private",
-    )
-    return form, run
-
-
-def number(defaults: dict, name: str, label: str, precision: int | None, step: float = 1) -> gr.Number:
-    return gr.Number(
-        value=defaults[name],
-        label=label,
-        precision=precision,
-        step=step,
-        scale=1,
-        min_width=96,
-        elem_id=name.replace("_", "-"),
-    )
-
-
-def kind(rule: dict) -> str:
-    return "lossless" if rule["lossless"] else "faulty" if rule["faulty"] else "biased"
-
-
-def meaning_of(rule: dict) -> str:
-    """Our own words from the rule table, escaped all the same."""
-    return f"{html.escape(rule['meaning'])} <code>{html.escape(rule['formula'])}</code>"
-
-
 def assets_route() -> Route:
-    """assets/ as it is on disk now: a browser asks again after an upgrade instead of mixing versions.
+    """assets/ and Plotly's own script as they are on disk now: a browser asks again after an upgrade instead of mixing versions.
 
     A route, because a mount looks for its files below the root path that a proxy has cut off.
     """
     files = StaticFiles(directory=ASSETS)
+    plotly = StaticFiles(packages=[("plotly", "package_data")])
 
     async def serve(request: Request) -> Response:
         path = os.path.normpath(request.path_params["path"])
-        response = await files.get_response(path, request.scope)
+        found = (plotly, "plotly.min.js") if path == "plotly.js" else (files, path)
+        response = await found[0].get_response(found[1], request.scope)
         response.headers["Cache-Control"] = "no-cache"
         if path.endswith(".js"):  # whatever this machine's table of types says: modules need this one
             response.headers["Content-Type"] = "text/javascript; charset=utf-8"
@@ -256,6 +178,7 @@ def launch_options() -> dict:
         "theme": theme(),
         "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">'
         f'<link rel="stylesheet" href="{SCREEN}/inspect.css">'
+        f'<link rel="stylesheet" href="{SCREEN}/library.css">'
         f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">',
         "app_kwargs": {"routes": [assets_route()]},
         "favicon_path": ASSETS / "icon.svg",

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -162,6 +162,9 @@ class FakeController:
         self.gate = threading.Condition()
         self.limit: int | None = None
         self.progress = ""
+        self.warming = ""
+        self.own_rules = True
+        self.library = self
 
     def hold(self, n: int) -> None:
         self.limit = n
@@ -256,6 +259,10 @@ class FakeController:
         found = [s for s in self.all.values() if search.lower() in s.started.prompt.lower()]
         return [self.row(s) for s in sorted(found, key=lambda s: -s.record["id"])][offset : offset + limit]
 
+    def page(self, filters: dict, limit: int) -> dict:
+        rows = self.sessions(filters.get("search", ""), limit)
+        return {"sessions": rows, "total": len(rows), "all": len(self.all), "bytes": 0, "facets": {}}
+
     def row(self, session: Session) -> dict:
         started, totals = session.started, counters(session.rounds)
         return session.record | {
@@ -321,6 +328,7 @@ class FakeController:
                 "lossless": r.lossless,
                 "faulty": r.faulty,
                 "params": [],
+                "parameters": [asdict(param) for param in r.parameters],
             }
             for r in RULES.values()
         ]

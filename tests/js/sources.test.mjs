@@ -103,7 +103,7 @@ test("a live source reads JSON strings once and turns an error answer into an er
   let poke = null;
   const server = {
     head: async () => '{"error":{"message":"There is no session 9.","hint":"Choose one."}}',
-    sessions: async ({ search }) => JSON.stringify({ sessions: [search] }),
+    sessions: async ({ filters, limit }) => JSON.stringify({ sessions: [filters.search, limit] }),
   };
   const source = liveSource({ props, server, watch: (_, act) => (poke = act), follow() {} });
   const heard = [];
@@ -112,14 +112,14 @@ test("a live source reads JSON strings once and turns an error answer into an er
   poke();
   poke();
   assert.deepEqual(heard, [{ started: 4 }]);
-  assert.deepEqual(await source.sessions("sky"), { sessions: ["sky"] });
+  assert.deepEqual(await source.sessions({ search: "sky" }, 100), { sessions: ["sky", 100] });
   await assert.rejects(source.head(9), { message: "There is no session 9.", hint: "Choose one." });
 });
 
 test("a recording is searched by title and offers nothing it cannot do", async () => {
   const source = recordedSource(recording);
-  assert.equal((await source.sessions("SKY")).sessions.length, 1);
-  assert.equal((await source.sessions("sea")).sessions.length, 0);
+  assert.equal((await source.sessions({ search: "SKY" })).sessions.length, 1);
+  assert.equal((await source.sessions({ search: "sea" })).sessions.length, 0);
   assert.equal(source.rerun, undefined);
   assert.equal(source.stop, undefined);
 });
