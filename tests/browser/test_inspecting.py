@@ -236,6 +236,7 @@ def test_the_text_takes_colours_with_a_legend(ran, serve, open_page, mode):
     page.get_by_label("Colour the text by").select_option(mode)
     expect(page.locator(".ds-legend li")).to_have_count(5)
     page.wait_for_url(re.compile(f"mode={mode}"))
+    expect(page.locator(".ds-flow .ds-token").nth(20)).to_be_visible()
     levels = page.locator(f".ds-flow [class*='{mode}-']")
     assert levels.count() > 20
     most = max(level for level in range(5) if page.locator(f".ds-flow .{mode}-{level}").count())
