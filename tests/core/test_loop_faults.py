@@ -189,7 +189,7 @@ def test_under_every_rule_a_banned_token_is_never_emitted_and_never_has_mass(rul
 
 def runs(rule_id, **sampling):
     """The same seed under several drafters and every k."""
-    for k in (0, 1, 2, 3, 7):
+    for k in (0, 1, 3, 7):
         for name, drafter in {
             "another model": ToyDrafter(DRAFT),
             "the target": ToyDrafter(TARGET),
@@ -197,7 +197,7 @@ def runs(rule_id, **sampling):
             "lookup": LookupDrafter(V),
             "none": NoDrafter(),
         }.items():
-            asked = plan(RULES[rule_id], k=k, max_tokens=30, seed=11, **sampling)
+            asked = plan(RULES[rule_id], k=k, max_tokens=18, seed=11, **sampling)
             yield (name, k), spoken(asked, drafter)
 
 
@@ -220,7 +220,7 @@ def test_the_output_is_the_same_for_every_drafter_and_every_k(rule_id, sampling)
     other = {
         output(
             play(
-                plan(RULES[rule_id], max_tokens=30, seed=12, **sampling), ToyDrafter(DRAFT), ToyScorer(TARGET)
+                plan(RULES[rule_id], max_tokens=18, seed=12, **sampling), ToyDrafter(DRAFT), ToyScorer(TARGET)
             )
         )
     }

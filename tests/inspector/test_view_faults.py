@@ -125,7 +125,7 @@ def test_equal_tokens_are_told_apart_by_their_place(controller):
 @pytest.mark.parametrize("rule_id", [rule.id for rule in RULES.values() if not rule.greedy_only])
 def test_every_emitted_token_has_ln_p_of_the_targets_effective_row(controller, rule_id):
     """Of drafted tokens too, where other servers say 0; and none of a draft that was not emitted."""
-    session_id = stored.put(controller.store, stored.plan(rule_id, max_tokens=40))
+    session_id = stored.put(controller.store, stored.plan(rule_id, max_tokens=16))
     body = report.show_object(controller, session_id, None)
     seen = set()
     for one, done in zip(body["rounds"], controller.all_rounds(session_id), strict=True):

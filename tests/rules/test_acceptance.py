@@ -26,7 +26,7 @@ Fractions = Sequence[F]
 P = tuple(F(n, 20) for n in (7, 5, 5, 3, 0))
 Q = tuple(F(n, 20) for n in (2, 9, 0, 7, 2))
 TOP = 0
-ROUNDS = 1500
+ROUNDS = 1000
 K = 3
 #: How often a right rule fails one of these tests: once in 3 million choices of the seeds.
 SIGMAS = 5.1

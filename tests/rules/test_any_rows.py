@@ -31,7 +31,7 @@ REFILLS_BY_DIFFERENCE = (
     "fault-shared-coin", "fault-softmax-q", "fault-raw-q",
 )  # fmt: skip
 
-examples = settings(max_examples=20, deadline=None)
+examples = settings(max_examples=12, deadline=None)
 every_rule = pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
 coins = st.one_of(
     st.builds(PhiloxCoins, st.integers(0, 10**6)), st.builds(FixedCoins, st.sampled_from((0.0, 0.5, LAST)))
@@ -136,7 +136,7 @@ TOLERANCE = rows.ROUNDING_MASS + 200 * 2**-53
 
 
 @pytest.mark.parametrize("rule", [r for r in ALL if not r.looks_ahead], ids=lambda rule: rule.id)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_the_closed_form_of_a_position_is_its_enumeration(rule, data):
     """What the law meter and the binomial check rest on, without anything the rules themselves compute."""
