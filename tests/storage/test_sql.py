@@ -35,7 +35,8 @@ def test_every_table_and_sqlites_json_can_be_read(store):
     for table in tables:
         assert store.query(f'SELECT count(*) FROM "{table}"')["rows"][0][0] >= 0
     emitted = store.query(
-        "SELECT count(*) FROM events, json_each(body, '$.emitted') WHERE events.type = 'round' AND session_id = 1"
+        "SELECT count(*) FROM events, json_each(body, '$.emitted')"
+        " WHERE events.type = 'round' AND session_id = 1"
     )
     assert emitted["rows"] == [[20]]
     numbers = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 5) SELECT sum(i) FROM n"
