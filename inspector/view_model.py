@@ -194,25 +194,46 @@ def bars_view(p: Row, q: Row | None, raw_p: Row | None, raw_q: Row | None, wante
     q is None where nothing was drafted. `rest` is [p, q, n]: the mass of both and the number of tokens
     that have some but are not listed.
     """
-    ids, pv, qv = rows.pair(p, q) if q is not None else (p.ids, p.probs, np.zeros(len(p.ids)))
-    order = np.lexsort((ids, -np.maximum(pv, qv)))[:BARS]
-    shown = list(dict.fromkeys([*ids[order].tolist(), *wanted]))
-    cut = [token for token in cut_tokens(ids, raw_p, raw_q) if token not in shown]
+    both = (p,) if q is None else (p, q)
+    shown = list(dict.fromkeys([*highest(both), *wanted]))
+    cut = [token for token in cut_tokens(both, raw_p, raw_q) if token not in shown]
     raws = (raw_p, raw_q) if raw_p is not None or raw_q is not None else ()
     tokens = np.array([*shown, *cut], dtype=np.uint32)
     columns = [tokens.tolist(), *(numbers(row, tokens) for row in (p, q, *raws))]
     listed = tokens[: len(shown)]
     rest = [rest_of(p, listed), None if q is None else rest_of(q, listed)]
-    hidden = len(ids) - int(np.isin(listed, ids).sum())
+    hidden = number_of_tokens(both) - int(
+        np.logical_or.reduce([places(row, listed)[0] for row in both]).sum()
+    )
     return {"bars": [list(bar) for bar in zip(*columns, strict=True)], "rest": [*map(short, rest), hidden]}
 
 
-def cut_tokens(kept: np.ndarray, raw_p: Row | None, raw_q: Row | None) -> list[int]:
+def highest(both: tuple[Row, ...]) -> list[int]:
+    """The BARS tokens of the largest probability in any of the rows, largest first, ties by id. Each of them
+    is among the BARS largest of its own row, so no row is read in full."""
+    tokens = np.unique(np.concatenate([rows.top(row, BARS) for row in both]))
+    peak = np.maximum.reduce([probs_of(row, tokens) for row in both])
+    return tokens[np.lexsort((tokens, -peak))[:BARS]].tolist()
+
+
+def number_of_tokens(both: tuple[Row, ...]) -> int:
+    """How many tokens the rows list between them."""
+    shared = int(places(both[0], both[1].ids)[0].sum()) if len(both) == 2 else 0
+    return sum(len(row.ids) for row in both) - shared
+
+
+def probs_of(row: Row, tokens: np.ndarray) -> np.ndarray:
+    """The row's probabilities of many tokens, 0 where it lists none: float64[n]."""
+    found, at = places(row, tokens)
+    return np.where(found, row.probs[at], 0.0)
+
+
+def cut_tokens(both: tuple[Row, ...], raw_p: Row | None, raw_q: Row | None) -> list[int]:
     """The most probable tokens of the raw rows that have no mass left in either row."""
     best: dict[int, float] = {}
     for raw in (raw_p, raw_q):
         if raw is not None:
-            gone = ~np.isin(raw.ids, kept)
+            gone = ~np.logical_or.reduce([places(row, raw.ids)[0] for row in both])
             for token, prob in zip(raw.ids[gone].tolist(), raw.probs[gone].tolist(), strict=True):
                 best[token] = max(prob, best.get(token, 0.0))
     return sorted(best, key=lambda token: (-best[token], token))[:CUT_BARS]
@@ -237,8 +258,8 @@ def numbers(row: Row | None, tokens: np.ndarray) -> list[float | None]:
         return [None] * len(tokens)
     found, at = places(row, tokens)
     absent = 0.0 if row.exact else None
-    values = zip(found.tolist(), row.probs[at].tolist(), strict=True)
-    return [short(prob) if listed else absent for listed, prob in values]
+    values = zip(found.tolist(), shorts(row.probs[at]), strict=True)
+    return [prob if listed else absent for listed, prob in values]
 
 
 def known(row: Row, token: int) -> float | None:
@@ -250,6 +271,19 @@ def known(row: Row, token: int) -> float | None:
 def short(value: float | None) -> float | None:
     """Four significant digits: enough for a bar, a third of the bytes."""
     return None if value is None else float(f"{value:.4g}")
+
+
+def shorts(values: np.ndarray) -> list[float]:
+    """`short` of many numbers in [0, 1]: an integer over an exact power of ten is the nearest number to that
+    decimal. The last digit may differ where the number lies half-way between two."""
+    digits = 3 - np.floor(np.log10(np.maximum(values, 1e-18))).astype(int)
+    scale = _POWERS[digits]
+    found = (np.rint(values * scale) / scale).tolist()
+    return [a if value >= 1e-18 else short(value) for a, value in zip(found, values.tolist(), strict=True)]
+
+
+#: 10^0 to 10^22, every one a float exactly.
+_POWERS = np.array([float(10**n) for n in range(23)])
 
 
 def raw_row(raw: tuple[Row, ...], i: int) -> Row | None:
