@@ -4,7 +4,8 @@
 import { reusedText, shelf } from "./shelf.js";
 import { family, isLive } from "./store.js";
 
-const PAGE = 200;
+const FIRST_PAGE = 24; // what fills a screen, before the rest
+const PAGE = 120;
 const SILENCE_MS = 5000;
 const LIST_MS = 3000;
 
@@ -45,7 +46,7 @@ export function connect(store, source, signal) {
         const { rounds, n } = state().sessions[id];
         const lo = rounds.length;
         if (lo >= n) return;
-        const page = await source.rounds(id, lo, Math.min(n, lo + PAGE));
+        const page = await source.rounds(id, lo, Math.min(n, lo + (lo === 0 ? FIRST_PAGE : PAGE)));
         if (page.rounds.length === 0) return;
         store.dispatch({ type: "delta", s: id, lo, ...page });
       }

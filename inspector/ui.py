@@ -22,8 +22,9 @@ from starlette.staticfiles import StaticFiles
 from engine.errors import EngineError
 from inspector import api, report
 from inspector.library_calls import library_functions
+from inspector.pages import Pages
 from inspector.prompt_form import prompt_form
-from inspector.tail import PAGE, Tails, encode, error_view
+from inspector.tail import Tails, encode, error_view
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -46,11 +47,13 @@ ON_LOAD = f"(async () => {{{ON_LOAD}}})();"
 
 
 def answers(work: Callable[[dict], object]) -> Callable[[dict], str]:
-    """A server function: takes and returns JSON; an EngineError becomes {"error": ...}."""
+    """A server function: takes and returns JSON (a text is JSON already); an EngineError becomes
+    {"error": ...}."""
 
     def answer(request: dict) -> str:
         try:
-            return encode(work(request))
+            found = work(request)
+            return found if isinstance(found, str) else encode(found)
         except EngineError as error:
             return encode(error_view(error))
 
@@ -64,9 +67,10 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
     def head(request: dict) -> dict:
         return controller.head(int(request["session"]))
 
-    def rounds(request: dict) -> dict:
-        lo = int(request["lo"])
-        return controller.rounds(int(request["session"]), lo, min(int(request["hi"]), lo + PAGE))
+    pages = Pages(controller)
+
+    def rounds(request: dict) -> str:
+        return pages.text(*(int(request[name]) for name in ("session", "lo", "hi")))
 
     def choices(request: dict) -> dict:
         return controller.choices()
@@ -139,7 +143,8 @@ def build(controller: Controller) -> gr.Blocks:
 
 
 def assets_route() -> Route:
-    """assets/ and Plotly's own script as they are on disk now: a browser asks again after an upgrade instead of mixing versions.
+    """assets/ and Plotly's own script as they are on disk now, so that an upgrade never mixes versions: a
+    browser asks again.
 
     A route, because a mount looks for its files below the root path that a proxy has cut off.
     """

@@ -50,9 +50,11 @@ test("opening a session fetches its rounds a page at a time, each once", async (
   await line.open(1);
   await settled();
   assert.deepEqual(asked, [
-    [0, 200],
-    [200, 400],
-    [400, 450],
+    [0, 24],
+    [24, 144],
+    [144, 264],
+    [264, 384],
+    [384, 450],
   ]);
   assert.equal(store.get().sessions[1].rounds.length, 450);
   assert.equal(store.get().sessions[1].pieces[10], " the");
@@ -66,7 +68,7 @@ test("a delta that comes too early is back-filled, not mixed in", async () => {
     updates: [{ s: 1, n: 450, status: "running", lo: 448, rounds: rounds.slice(448), pieces: {} }],
   });
   await settled();
-  assert.deepEqual(asked[0], [0, 200]);
+  assert.deepEqual(asked[0], [0, 24]);
   assert.deepEqual(
     store.get().sessions[1].rounds.map((one) => one.i),
     rounds.map((one) => one.i),

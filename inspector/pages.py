@@ -1,0 +1,51 @@
+"""Pages of rounds as the browser gets them, kept for sessions that have ended: reading and drawing up a wide
+row's top costs far more than keeping the text."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from inspector.tail import PAGE, encode
+
+if TYPE_CHECKING:
+    from inspector.controller import Controller
+
+#: Characters of text kept.
+KEPT = 48_000_000
+
+ENDED = ("finished", "stopped", "failed", "interrupted")
+
+
+class Pages:
+    """JSON texts of `controller.rounds`, the least used forgotten first."""
+
+    def __init__(self, controller: Controller, kept: int = KEPT) -> None:
+        self.controller = controller
+        self.kept = kept
+        self.size = 0
+        self._texts: OrderedDict[tuple[int, int, int], str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def text(self, session_id: int, lo: int, hi: int) -> str:
+        """Rounds lo to hi - 1, at most PAGE of them. Raises StoreError for a session that is not there."""
+        hi = min(hi, lo + PAGE)
+        _, status = self.controller.count(session_id)
+        key = (session_id, lo, hi)
+        with self._lock:
+            if key in self._texts:
+                self._texts.move_to_end(key)
+                return self._texts[key]
+        text = encode(self.controller.rounds(session_id, lo, hi))
+        if status in ENDED:
+            self._keep(key, text)
+        return text
+
+    def _keep(self, key: tuple[int, int, int], text: str) -> None:
+        with self._lock:
+            self.size += len(text) - len(self._texts.pop(key, ""))
+            self._texts[key] = text
+            while self.size > self.kept and len(self._texts) > 1:
+                _, gone = self._texts.popitem(last=False)
+                self.size -= len(gone)
