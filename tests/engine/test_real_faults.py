@@ -145,3 +145,18 @@ def test_a_prompt_of_one_token_runs_with_every_drafter_and_k(controller, tiny_fo
         assert len(controller.beginning(session_id)[1].tokens) == 1
         assert len(tokens_of(controller, session_id)) == n
         assert controller.count(session_id)[1] == "finished"
+
+
+# Vocabularies of different width
+
+
+@pytest.mark.parametrize("rule", ["stochastic", "block", "gumbel", "one-hot"])
+def test_a_wider_draft_model_drafts_only_what_the_target_has(controller, tiny_folder, tmp_path, rule):
+    """38 ids more on the draft's side, well within its mass: none is drafted, and every row has one width."""
+    changes = {"vocab_size": 300}
+    tiny.save(tmp_path, tiny.random_model(seed=5, **changes), tiny.tokenizer(), **changes)
+    request = asked(tiny_folder, drafter=f"model:{tmp_path}", rule=rule, max_tokens=24)
+    rounds = rounds_of(controller, play(controller, request))
+    assert {row.vocab for done in rounds for row in (*done.block.p, *done.block.q)} == {tiny.VOCAB}
+    assert all(x < tiny.VOCAB for done in rounds for x in (*done.block.tokens, *done.emitted))
+    assert all(q.ids.max() < tiny.VOCAB for done in rounds for q in done.block.q)
