@@ -145,9 +145,10 @@ def test_line(test: dict) -> str:
         return "one outcome, nothing to test"
     rest = f", the rarest {test['merged_mass']:.1%} of the mass as one" if test["merged_mass"] else ""
     word = "FAILS" if test["fails"] else "fits"
+    degrees = "1 degree" if test["dof"] == 1 else f"{test['dof']} degrees"
     return (
-        f"{word}: chi-square {test['statistic']:.1f} on {test['dof']} degrees of freedom, "
-        f"{p_text(test['p_value'])} ({test['cells']} cells{rest})"
+        f"{word}: chi-square {test['statistic']:.1f} on {degrees} of freedom, {p_text(test['p_value'])} "
+        f"({test['cells']} cells{rest})"
     )
 
 
