@@ -7,12 +7,17 @@ from pathlib import Path
 
 import click
 
+from engine.batch import MAX_LANES
+from engine.core.types import within
 from engine.errors import BadSetting
 from inspector import own_rules, report
 from inspector.controller import Controller
 from inspector.many import Asked, Comparison, Many, Step
 from inspector.options import assignment, common, generation_options, request_of
 from storage import Store
+
+#: Runs that go through the models together, unless said otherwise (measured in docs/batching.md).
+BATCH = 6
 
 
 @click.command()
@@ -29,6 +34,13 @@ from storage import Store
 @click.option(
     "--resume/--fresh", default=True, help="Take finished runs from the database, or run all again."
 )
+@click.option(
+    "--batch",
+    type=int,
+    default=BATCH,
+    show_default=True,
+    help="Runs that share the models' passes (docs/batching.md); 1 runs each by itself.",
+)
 @generation_options
 @common
 @click.pass_obj
@@ -41,6 +53,7 @@ def compare(
     prompts: tuple[str, ...],
     file: Path | None,
     resume: bool,
+    batch: int,
     logit_bias: tuple[str, ...],
     **options: object,
 ) -> int:
@@ -52,13 +65,16 @@ def compare(
     if not asked:
         raise BadSetting("There is no prompt.", "Give --prompt TEXT, or --prompts FILE.")
     settings = request_of(options | {"prompt": "-", "seed": 0, "rule": "argmax", "param": ()}, logit_bias)
+    within("batch", batch, 1, MAX_LANES)
     comparison = Comparison(settings, rules_in(rule_list), asked, seeds_in(seeds))
     click.echo(f"{len(comparison.groups)} pairs of prompt and seed, {comparison.runs} runs", err=True)
     with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
-        many = Many(store, controller.worker, comparison, resume)
+        many = Many(store, controller.worker, comparison, resume, batch)
         complete = follow(many)
         body = many.table()
         report.emit(body) if as_json else click.echo(text(body))
+    if many.unbatched:
+        click.echo(f"Run one by one: {many.unbatched}.", err=True)
     if not complete:
         click.echo(f"Stopped after {body['done']} of {body['runs']}; run it again to go on.", err=True)
     return 0 if complete else 130

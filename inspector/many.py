@@ -3,6 +3,9 @@
 Every run is a session of its own: under each prompt and seed the first rule's is the parent, the others' are
 its re-runs, so that any pair of them can be opened side by side. All carry a tag made from the settings they
 share, and by it a second call finds what the first one finished.
+
+Runs go through the models in batches, if asked for. A re-run waits until its parent has finished, so a batch
+takes whatever is ready, in order.
 """
 
 from __future__ import annotations
@@ -13,14 +16,17 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from engine import rules, session
+from engine.batch import MAX_LANES, Batch
 from engine.core import paired
 from engine.core.events import PromptRead, SessionStarted
 from engine.core.scores import SCORES, scores
+from engine.core.types import within
 from engine.errors import BadSetting, EngineError
 from engine.session import Request
-from engine.worker import Run, Worker
+from engine.worker import Run, Task, Worker
 from inspector.sinks import StoreSink, deaf
 from storage import SessionInfo, Store
 
@@ -101,6 +107,23 @@ class Done:
 
 
 @dataclass(frozen=True)
+class Place:
+    """One run of a comparison: prompt, seed and rule by number, its session, and the key of the one it
+    re-runs ("" for the first rule's)."""
+
+    prompt: int
+    seed: int
+    rule: int
+    started: SessionStarted
+    key: str
+    parent: str
+
+    @property
+    def title(self) -> str:
+        return f"prompt {self.prompt + 1}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
 class Step:
     """The run that begins now: `number` of `total`."""
 
@@ -112,17 +135,24 @@ class Step:
 
 
 class Many:
-    """A comparison under way. `run` may be stopped and called again; `table` says what there is so far."""
+    """A comparison under way. `run` may be stopped and called again; `table` says what there is so far.
 
-    def __init__(self, store: Store, worker: Worker, comparison: Comparison, resume: bool = True) -> None:
-        self.store, self.worker, self.comparison = store, worker, comparison
+    `batch` is how many runs share the models' passes at most; `unbatched` says why they could not.
+    """
+
+    def __init__(
+        self, store: Store, worker: Worker, comparison: Comparison, resume: bool = True, batch: int = 1
+    ) -> None:
+        within("batch", batch, 1, MAX_LANES)
+        self.store, self.worker, self.comparison, self.batch = store, worker, comparison, batch
+        self.unbatched = ""
         self.groups = comparison.groups
         self.lanes = self.groups[0][2]  # what rule runs, and why, is the same for every prompt and seed
         self.stored = self._stored() if resume else {}
         self.done: list[Done] = []
         self.stopped = threading.Event()
         self._before = frozenset(self.stored)
-        self._running: Run | None = None
+        self._running: Task | None = None
         self._taken: dict[int, dict[str, float | None]] = {}  # scores by session, which never change
 
     def run(self, note: Callable[[Step], None] = lambda step: None) -> bool:
@@ -130,23 +160,18 @@ class Many:
 
         Raises EngineError for a run that fails; what was finished before it stays.
         """
-        self.done.clear()
-        for prompt, seed, lanes in self.groups:
-            parent: int | None = None
-            for number, started in enumerate(lanes):
-                key = key_of(started)
-                if key not in self.stored:
-                    if self.stopped.is_set():
-                        return False
-                    note(self._step(prompt, seed, number))
-                    session_id = self._run(started, parent, f"prompt {prompt + 1}, seed {seed}")
-                    if session_id is None:
-                        return False
-                    self.stored[key] = session_id
-                self.done.append(Done(prompt, seed, number, self.stored[key], key in self._before))
-                if number == 0:
-                    parent = self.store.session(self.stored[key]).parent_id or self.stored[key]
-        return True
+        places = self._places()
+        self.done[:] = [self._done(place) for place in places if place.key in self.stored]
+        missing = [place for place in places if place.key not in self.stored]
+        while missing and not self.stopped.is_set():
+            ready = (place for place in missing if not place.parent or place.parent in self.stored)
+            wave = list(islice(ready, self.batch))
+            for i, place in enumerate(wave):
+                note(self._step(place, i))
+            if not self._run(wave):
+                return False
+            missing = [place for place in missing if place.key not in self.stored]
+        return not missing
 
     def stop(self) -> None:
         """End the run under way within one draft step, and begin no other; returns when it has ended."""
@@ -181,6 +206,8 @@ class Many:
                 | {"scores": {name: estimates(columns, number, name) for name in SCORES}}
                 for number, asked in enumerate(self.comparison.rules)
             ],
+            "batch": self.batch,
+            "unbatched": self.unbatched,
             "sessions": [
                 {"prompt": one.prompt, "seed": one.seed, "rule": label(self.comparison.rules[one.rule])}
                 | {"session": one.session, "found": one.found}
@@ -189,35 +216,73 @@ class Many:
             "differing_versions": self._differing(done),
         }
 
-    def _step(self, prompt: int, seed: int, number: int) -> Step:
-        rule = label(self.comparison.rules[number])
-        return Step(len(self.done) + 1, self.comparison.runs, prompt, seed, rule)
+    def _places(self) -> list[Place]:
+        """All runs, in order."""
+        return [
+            Place(prompt, seed, number, started, key_of(started), key_of(lanes[0]) if number else "")
+            for prompt, seed, lanes in self.groups
+            for number, started in enumerate(lanes)
+        ]
 
-    def _run(self, started: SessionStarted, parent: int | None, title: str) -> int | None:
-        """Run one session to its end; its id, or None when it was stopped."""
-        relation = None if parent is None else "rerun"
-        session_id = self.store.create(started, parent, relation, title, (self.comparison.tag,))
-        run = Run(started, StoreSink(self.store, session_id, deaf))
-        prompt = None if parent is None else self._prompt(parent)
-        if prompt is not None:
-            run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
-        self._running = run
-        self.worker.submit(run)
+    def _done(self, place: Place) -> Done:
+        found = place.key in self._before
+        return Done(place.prompt, place.seed, place.rule, self.stored[place.key], found)
+
+    def _step(self, place: Place, ahead: int) -> Step:
+        rule = label(self.comparison.rules[place.rule])
+        return Step(len(self.done) + ahead + 1, self.comparison.runs, place.prompt, place.seed, rule)
+
+    def _run(self, wave: list[Place]) -> bool:
+        """Run sessions to their end, together where there are several; False when they were stopped."""
+        begun = [self._begun(place) for place in wave]
+        runs = tuple(run for _, run in begun)
+        task = runs[0] if len(runs) == 1 else Batch(runs)
+        self._running = task
+        self.worker.submit(task)
         if self.stopped.is_set():
-            self.worker.stop(run)
+            self.worker.stop(task)
         try:
-            run.done.wait()
+            task.done.wait()
         except KeyboardInterrupt:
             self.stop()
         self._running = None
+        if isinstance(task, Batch):
+            self.unbatched = task.unbatched
+        ends = [self._ended(place, session_id) for place, (session_id, _) in zip(wave, begun, strict=True)]
+        for place, info in zip(wave, ends, strict=True):
+            if info.status not in ("finished", "stopped"):
+                where = f"{place.title}, {info.asked}"
+                raise EngineError(f"{where}: {info.reason}", "What was finished before it is kept.")
+        return all(info.status == "finished" for info in ends)
+
+    def _begun(self, place: Place) -> tuple[int, Run]:
+        """A new session and its run, with its parent's very tokens."""
+        parent = self._parent(place)
+        relation = None if parent is None else "rerun"
+        tags = (self.comparison.tag,)
+        session_id = self.store.create(place.started, parent, relation, place.title, tags)
+        run = Run(place.started, StoreSink(self.store, session_id, deaf))
+        if parent is not None:
+            prompt = self._prompt(parent)
+            run.prompt, run.tokenizer = prompt.tokens, prompt.tokenizer
+        return session_id, run
+
+    def _parent(self, place: Place) -> int | None:
+        """The session it re-runs, which has finished; none for the first rule's."""
+        if not place.parent:
+            return None
+        first = self.stored[place.parent]
+        return self.store.session(first).parent_id or first
+
+    def _ended(self, place: Place, session_id: int) -> SessionInfo:
+        """Count a session that has finished; one without any round is deleted."""
         info = self.store.session(session_id)
         if info.status == "finished":
-            return session_id
-        if info.rounds == 0:
+            self.stored[place.key] = session_id
+            self.done.append(self._done(place))
+        elif info.rounds == 0:
             self.store.delete(session_id)
-        if info.status == "stopped":
-            return None
-        raise EngineError(f"{title}, {info.asked}: {info.reason}", "What was finished before it is kept.")
+        return info
 
     def _prompt(self, parent: int) -> PromptRead:
         return self.store.events(parent, limit=2)[1][1]
@@ -237,9 +302,10 @@ class Many:
         return self._taken[session_id]
 
     def _differing(self, done: list[Done]) -> list[str]:
-        """What is not the same version in all runs: then their differences may not be the rules' alone."""
+        """What is not the same version in all runs: then their differences may not be the rules' alone.
+        Batches do not count: their size depends on what was left to run, and moves last bits only."""
         infos: list[SessionInfo] = [self.store.session(one.session) for one in done]
-        names = sorted({name for info in infos for name in info.versions})
+        names = sorted({name for info in infos for name in info.versions} - {"batch"})
         return [name for name in names if len({info.versions.get(name) for info in infos}) > 1]
 
 

@@ -136,6 +136,60 @@ def test_ctrl_c_in_a_run_ends_that_run(settings, worker, store, monkeypatch):
     assert {info.status for info in store.sessions()} <= {"finished", "stopped"}
 
 
+def texts(store) -> dict[tuple, list[tuple[int, ...]]]:
+    """What every run emitted, round by round."""
+    return {
+        (info.prompt, info.seed, info.rule): [done.emitted for done in store.rounds(info.id, 0, info.rounds)]
+        for info in store.sessions()
+    }
+
+
+def test_a_batch_gives_what_single_runs_give(settings, worker, store, tmp_path):
+    asked_for = comparison(settings)
+    batched = Many(store, worker, asked_for, batch=4)
+    steps = []
+    assert batched.run(steps.append)
+    assert [step.number for step in steps] == list(range(1, 13))
+    with Store.open(tmp_path / "single.sqlite") as other:
+        single = Many(other, worker, asked_for)
+        assert single.run()
+        assert texts(store) == texts(other)
+        ours, theirs = batched.table(), single.table()
+    for line, wanted in zip(ours["rules"], theirs["rules"], strict=True):
+        for name in SCORES:
+            ours_mean, wanted_mean = (one["scores"][name]["mean"]["mean"] for one in (line, wanted))
+            assert ours_mean == pytest.approx(wanted_mean, abs=1e-5)
+    assert (ours["batch"], ours["unbatched"], ours["differing_versions"]) == (4, "", [])
+
+
+def test_a_batch_starts_no_re_run_before_its_parent_has_finished(settings, worker, store):
+    steps = []
+    Many(store, worker, comparison(settings), batch=5).run(steps.append)
+    assert [step.rule for step in steps[:4]] == ["stochastic"] * 4
+    sizes = [info.versions.get("batch") for info in reversed(store.sessions())]
+    assert sizes == ["4 lanes"] * 4 + ["5 lanes"] * 5 + ["3 lanes"] * 3
+    for info in store.sessions():
+        if info.rule != "stochastic":
+            parent = store.session(info.parent_id)
+            assert (parent.rule, parent.prompt, parent.seed) == ("stochastic", info.prompt, info.seed)
+
+
+def test_a_stopped_batch_keeps_what_had_finished(settings, worker, store):
+    many = Many(store, worker, comparison(settings), batch=4)
+    assert not many.run(lambda step: many.stop() if step.number == 5 else None)
+    assert many.table()["done"] == 4
+    assert [info.status for info in store.sessions()] == ["finished"] * 4
+    again = Many(store, worker, comparison(settings), batch=4)
+    assert again.run() and again.table()["found"] == 4
+
+
+def test_a_run_that_fails_in_a_batch_leaves_the_others(settings, worker, store):
+    long = comparison(settings, RULES[:1], ("then", "then " * 900), (0, 1))
+    with pytest.raises(EngineError, match="prompt 2, seed 0, stochastic"):
+        Many(store, worker, long, batch=4).run()
+    assert [(info.prompt, info.status) for info in store.sessions()] == [("then", "finished")] * 2
+
+
 def test_what_was_left_unfinished_runs_again(settings, worker, store):
     one = comparison(settings, RULES[:1], ("then",), (3,))
     (_, _, lanes) = one.groups[0]
@@ -268,6 +322,7 @@ def test_the_command_prints_a_table_and_resumes(call, tiny_folder, tmp_path):
     body = json.loads(first.out)
     assert (body["runs"], body["found"]) == (4, 0)
     assert "4 of 4: prompt 1, seed 1, block" in first.err
+    assert (body["batch"], body["unbatched"]) == (6, "")
     second = call(*line)
     assert second.code == 0 and "4 of 4 runs, 4 of them found" in second.out
     assert "against stochastic: " in second.out and second.err.count("\n") == 1
@@ -282,6 +337,7 @@ def test_the_command_prints_a_table_and_resumes(call, tiny_folder, tmp_path):
         (("--rules", "block", "--prompt", "x", "--seeds", "x"), "seeds is 'x'"),
         (("--rules", "block", "--prompts", "/no/such/file"), "cannot be read"),
         (("--rules", "block", "--prompt", "x", "--k", "-1"), "k is -1"),
+        (("--rules", "block", "--prompt", "x", "--batch", "0"), "batch is 0"),
     ],
 )
 def test_wrong_input_ends_with_a_sentence(call, more, named, tmp_path):
