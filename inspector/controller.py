@@ -304,14 +304,20 @@ def repetition(parent: SessionInfo, baseline: list[Round], child: SessionInfo, r
         rounds = rounds[: len(baseline)]
     cut_short = child.status != "finished" and len(rounds) < len(baseline)
     difference = replay.difference(baseline[: len(rounds)] if cut_short else baseline, rounds)
-    changed = [
-        f"{name} {parent.versions.get(name, 'none')} then, {version} now"
-        for name, version in child.versions.items()
-        if parent.versions.get(name) != version
-    ]
+    changed = changed_versions(parent.versions, child.versions)
     if difference and changed:
         difference += f" ({'; '.join(changed)})"
     return {"reproduced": False if difference else None if cut_short else True, "difference": difference}
+
+
+def changed_versions(then: dict[str, str], now: dict[str, str]) -> list[str]:
+    """What computed a session and its re-run, where that differs: `batch` is a version too, because passes
+    that sessions share have other last bits."""
+    return [
+        f"{name} {then.get(name, 'none')} then, {now.get(name, 'none')} now"
+        for name in dict.fromkeys((*now, *then))
+        if then.get(name) != now.get(name)
+    ]
 
 
 def confirmation(baseline: list[Round], judged: replay.Rejudged) -> dict:

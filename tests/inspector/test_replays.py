@@ -122,6 +122,8 @@ def test_other_versions_are_named_where_a_rerun_differs(controller, tiny_folder)
     told = repetition(older, rounds[:1], info, rounds)
     assert told["reproduced"] is False
     assert f"mlx 0.1 then, {info.versions['mlx']} now" in told["difference"]
+    batched = replace(info, versions=info.versions | {"batch": "6 lanes"})
+    assert "(batch 6 lanes then, none now)" in repetition(batched, rounds[:1], info, rounds)["difference"]
 
 
 def test_a_session_that_was_cut_short_is_repeated_as_far_as_it_went(controller, tiny_folder):
