@@ -50,7 +50,8 @@ export function hoverCard(store, flow, find) {
     render(state) {
       const place = state.pinned;
       const token = place && state.focus !== null ? find(place.round, place.pos) : null;
-      const scroll = flow.parentElement.scrollTop;
+      if (!token && drawn === "") return;
+      const scroll = token ? flow.parentElement.scrollTop : 0;
       const key = token
         ? `${state.focus}/${place.round}/${place.pos}/${state.options.mode}/${scroll}/${window.innerWidth}/${window.scrollY}`
         : "";

@@ -1,6 +1,6 @@
 // The rounds as one canvas: a bar a round, filled as far as drafts were accepted, with a line where one was
-// rejected; above them marks for breakpoints, matches and divergences. The bars are painted once for a state
-// of the run and kept; moving the cursor paints them from that copy.
+// rejected; above them marks for breakpoints, matches and divergences. It is painted when the run has changed;
+// the cursor is an element that moves over it, so that scrubbing through thousands of rounds paints nothing.
 
 const WIDEST = 52;
 const HEAD = 9; // pixels above the bars, for marks
@@ -9,13 +9,18 @@ export const pitch = (width, n) => Math.min(WIDEST, width / n);
 
 const NAMES = ["--track", "--accepted", "--rejected", "--bonus", "--ink", "--faint", "--corrected"];
 
-// paint(rounds, { breaks, divergences, found }, current round or null) on the canvas.
-export function rail(canvas) {
-  const kept = document.createElement("canvas");
-  let under = [];
-  let over = [];
-  return (rounds, places, current) => {
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+// paint(rounds, { breaks, divergences, found }, current round or null): bars on the canvas, and the marker, an
+// element over it, at the current round.
+export function rail(canvas, marker) {
+  let painted = [];
+  let [width, height] = [0, 0]; // asked of the page only when it changes: asking in mid-frame costs a layout
+  new ResizeObserver(() => {
+    [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    if (last) paint(...last);
+  }).observe(canvas);
+  let last = null;
+  function paint(rounds, places, current) {
+    last = [rounds, places, current];
     if (!width) return;
     const ratio = window.devicePixelRatio || 1;
     const dark = document.body.classList.contains("dark");
@@ -30,26 +35,20 @@ export function rail(canvas) {
       places.divergences,
       places.found,
     ];
-    const fresh = !key.every((part, i) => part === under[i]);
-    if (!fresh && over[0] === current) return;
-    if (fresh) {
-      under = key;
+    if (!key.every((part, i) => part === painted[i])) {
+      painted = key;
       const style = getComputedStyle(canvas);
       const colours = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(name).trim()]));
-      const pen = sized(kept, width, height, ratio);
+      const pen = sized(canvas, width, height, ratio);
       bars(pen, rounds, width, height, colours);
       marked(pen, rounds.length, places, width, height, colours);
-      over = [null, colours["--ink"]];
     }
-    const pen = sized(canvas, width, height, ratio);
-    pen.drawImage(kept, 0, 0, width, height);
-    over[0] = current;
-    if (current === null) return;
     const step = pitch(width, rounds.length);
-    pen.strokeStyle = over[1];
-    pen.lineWidth = 1.5;
-    pen.strokeRect(current * step - 1, HEAD - 2.25, Math.max(3, step - gapOf(step) + 2), height - HEAD + 1.5);
-  };
+    marker.hidden = current === null;
+    marker.style.transform = `translateX(${current * step - 1}px)`;
+    marker.style.width = `${Math.max(3, step - gapOf(step) + 2)}px`;
+  }
+  return paint;
 }
 
 function sized(canvas, width, height, ratio) {

@@ -16,6 +16,7 @@ export function timeline(store, actions, marks) {
     "aria-label": "Round",
     "aria-valuemin": "0",
   });
+  const marker = el("i", { class: "ds-railnow", hidden: true });
   const press = (command) => () => actions.run(command);
   const control = (name, label, command, key) =>
     button(icon(name), {
@@ -97,7 +98,7 @@ export function timeline(store, actions, marks) {
       where,
     ),
     ask.root,
-    canvas,
+    el("div", { class: "ds-rail" }, canvas, marker),
     twin,
   );
   const jump = (event) => {
@@ -121,7 +122,7 @@ export function timeline(store, actions, marks) {
     event.stopPropagation();
     actions.run(command);
   });
-  const picture = rail(canvas);
+  const picture = rail(canvas, marker);
   let drawn = [];
   return {
     root,
