@@ -18,7 +18,7 @@ from engine.rules import RULES, get
 from engine.rules.stochastic import Stochastic
 from tests.core.toys import PROMPT, TextDrafter, ToyDrafter, ToyScorer, random_logits
 
-VOCAB, N = 6, 3000
+VOCAB, N = 6, 1500
 SAMPLED = [rule for rule in RULES.values() if not rule.greedy_only]
 WARM = Sampling(temperature=1.0, top_k=4)
 
@@ -61,7 +61,7 @@ def test_a_lossless_rule_is_consistent_with_the_target(rule, make):
 BIASED = [
     get("threshold", single=0.5, accumulated=0.5) if rule.id == "threshold" else rule
     for rule in SAMPLED
-    if not rule.lossless and not rule.looks_ahead
+    if not rule.lossless and not rule.looks_ahead and rule.id != "fault-shared-coin"
 ]
 
 
@@ -76,21 +76,22 @@ def test_every_other_rule_fails_as_often_as_the_finding_says(rule, power):
     assert ask(rule).verdict == OTHER
 
 
-def test_one_coin_for_the_block_shows_in_pairs_alone(power):
-    found = ask(RULES["fault-shared-coin"])
-    assert not found.first.fails
-    assert found.pairs.fails
-    assert power["fault-shared-coin"].first.power < 0.01 < power["fault-shared-coin"].pairs.power
+def test_one_coin_for_the_block_shows_in_pairs_alone():
+    rule = RULES["fault-shared-coin"]
+    (one,) = ask(RULES["stochastic"], others=[rule], samples=4000).rivals
+    assert one.first.power < 0.01 and one.pairs.power > 0.99
+    found = ask(rule, samples=4000)
+    assert (found.first.fails, found.pairs.fails) == (False, True)
 
 
 def test_a_small_bias_is_caught_about_as_often_as_its_power_says():
-    """200 samples against one-token residuals, 40 times: 40 power +- 4 standard errors."""
+    """200 samples against one-token residuals, 24 times: 24 power +- 4 standard errors."""
     rule = RULES["fault-one-token-residual"]
     (one,) = ask(RULES["stochastic"], others=[rule], samples=200).rivals
     assert 0.05 < one.first.power < 0.95, "neither sure nor hopeless"
-    failures = sum(ask(rule, samples=200, seed=1000 * i).first.fails for i in range(40))
-    spread = (40 * one.first.power * (1 - one.first.power)) ** 0.5
-    assert abs(failures - 40 * one.first.power) < 4 * spread
+    failures = sum(ask(rule, samples=200, seed=1000 * i).first.fails for i in range(24))
+    spread = (24 * one.first.power * (1 - one.first.power)) ** 0.5
+    assert abs(failures - 24 * one.first.power) < 4 * spread
 
 
 def test_fly_fails_once_its_window_fits_into_the_block():
