@@ -154,7 +154,7 @@ function resultOf(answer) {
       el(
         "header",
         { class: "ds-head" },
-        el("h3", {}, result.verdict),
+        el("h3", {}, sentence(result.verdict)),
         el("em", { class: `ds-kind ${kind}` }, result.passed ? "passed" : "failed"),
         el(
           "p",
@@ -198,6 +198,8 @@ function resultOf(answer) {
       : null,
   ];
 }
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 // What the tests say, in plain words.
 export function sentences({ samples, result }) {

@@ -55,7 +55,8 @@ export function sessionBar(store, actions) {
         .querySelectorAll("button")
         .forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view)));
       const head = session?.head;
-      tabs.hidden = link.hidden = !session;
+      link.hidden = !session;
+      tabs.hidden = !session && !actions.verify;
       setText(name, session ? (head?.recorded ? "Demo" : `#${session.id}`) : "");
       setText(status, session ? statusText(session) : "");
       status.className = `ds-status is-${session?.status ?? "none"}`;

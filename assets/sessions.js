@@ -125,7 +125,7 @@ function item(row, child, current, list, actions) {
       el(
         "span",
         { class: "ds-session-top" },
-        el("b", {}, row.recorded ? "demo" : `#${row.id}`),
+        el("b", {}, row.recorded ? "Demo" : `#${row.id}`),
         el("span", { class: "ds-session-rule" }, row.rule),
         badge(row),
       ),
@@ -147,7 +147,7 @@ function item(row, child, current, list, actions) {
 
 // One word where a session is not simply finished.
 function badge(row) {
-  if (row.recorded) return el("span", { class: "ds-flag" }, "recorded");
+  if (row.recorded) return row.parent_id === null ? el("span", { class: "ds-flag" }, "recorded") : null;
   if (row.status !== "finished")
     return el("span", { class: `ds-status is-${row.status}`, title: row.end_reason || null }, row.status);
   if (row.imported) return el("span", { class: "ds-flag", title: `imported ${row.imported}` }, "imported");

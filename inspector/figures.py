@@ -62,7 +62,12 @@ def by_depth(cells: list[dict]) -> go.Figure:
         hovertemplate="draft %{x}: %{y:.1%} accepted<br>%{text} tested<extra></extra>",
     )
     return figure(
-        bars, x="draft of the round", y="accepted, of tested", yaxis_range=[0, 1], yaxis_tickformat=PERCENT
+        bars,
+        x="draft of the round",
+        y="accepted, of tested",
+        xaxis_type="category",
+        yaxis_range=[0, 1],
+        yaxis_tickformat=PERCENT,
     )
 
 
@@ -77,7 +82,7 @@ def lengths(cells: list[dict]) -> go.Figure:
         marker_color=ACCEPTED,
         hovertemplate="%{y} rounds accepted %{x} drafts (%{text})<extra></extra>",
     )
-    return figure(bars, x="drafts accepted in the round", y="rounds")
+    return figure(bars, x="drafts accepted in the round", y="rounds", xaxis_type="category")
 
 
 def by_entropy(cells: list[dict]) -> go.Figure:

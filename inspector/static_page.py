@@ -98,7 +98,8 @@ def listed(head: dict) -> dict:
     names += ("asked", "drafter", "target", "seed", "k", "max_tokens", "status", "rounds", "branch_at")
     counters = head["counters"]
     line = {name: head[name] for name in names if name in head}
-    return line | {name: counters[name] for name in ("emitted", "per_position_acceptance")}
+    counted = ("emitted", "accepted", "positions_tested", "per_position_acceptance")
+    return line | {name: counters[name] for name in counted}
 
 
 def safe_json(value: object) -> str:
