@@ -52,4 +52,5 @@ def keep_probability(block: Block, i: int, r: float) -> float:
     """h_i of an inner prefix: how often stopping after i drafts keeps the law exact."""
     _, p, q = rows.pair(block.p[i], block.q[i])
     m = float(np.maximum(r * p - q, 0).sum())
-    return m / (m + 1 - r) if m > 0 else 0.0
+    # In this order of adding, a mass of rounding alone neither vanishes nor lifts h above 1.
+    return m / (m + (1 - r)) if m > 0 else 0.0

@@ -31,12 +31,21 @@ def any_row(draw, most: int = 50) -> Row:
     return row_of(weights)
 
 
+def nudged(row: Row, how: str) -> Row:
+    """The row itself, or one whose every other probability is an ulp higher: the same by another route."""
+    if how == "equal":
+        return row
+    odd = np.arange(len(row.probs)) % 2 == 1
+    return Row(row.ids, np.where(odd, np.nextafter(row.probs, 1.0), row.probs), row.vocab)
+
+
 @st.composite
 def any_block(draw, most: int = 50) -> Block:
     """Up to three drafts, any ids of the drafter's own vocabulary: also ones that neither row gives mass.
     The two sides' rows need not be equally wide."""
     k = draw(st.integers(0, 3))
     p = tuple(draw(any_row(most)) for _ in range(k + 1))
-    q = tuple(p[i] if draw(st.integers(0, 4)) == 0 else draw(any_row(most)) for i in range(k))
+    near = draw(st.lists(st.sampled_from(("equal", "nearly equal", "any", "any")), min_size=k, max_size=k))
+    q = tuple(draw(any_row(most)) if how == "any" else nudged(p[i], how) for i, how in enumerate(near))
     tokens = tuple(draw(st.integers(0, row.vocab - 1)) for row in q)
     return Block(draw(st.integers(0, 99)), tokens, q, p, (0,) * (k + 1))

@@ -133,6 +133,18 @@ def test_block_verification_keeps_the_longest_prefix_that_stands():
     assert [check.accept_prob for check in verdict.checks] == [0.0, 1.0]
 
 
+def test_a_mass_of_rounding_alone_is_a_probability_too():
+    """r = 1 and m one ulp: h = m/m = 1, where (m + 1) - 1 would be 0; with a larger m it would not be m."""
+    q = row(0.5 + 2**-53, 0.25, 0.25 - 2**-53)
+    p = row(0.5, 0.25, 0.25)
+    thirds = row(1 / 3, 1 / 3, 1 / 3)
+    for p1, q1 in ((p, q), (q, p), (thirds, rows.one_hot(0, 3))):
+        drafted = block((1, 0), (p, q1), (p, p1, p))
+        for coins in (FixedCoins(0.0), FixedCoins(LAST)):
+            verdict = RULES["block"].judge(drafted, coins)
+            assert verdict.checks[0].accept_prob in (0.0, 1.0)
+
+
 def test_the_residual_of_block_verification_is_scaled_by_the_prefix():
     """r_1 = 1/2: what follows is drawn from norm((p/2 - q)+) = (3/8 - 1/4, 0, 0) -> certain."""
     p1, q1 = row(0.25, 0.75, 0.0), row(0.5, 0.5, 0.0)
