@@ -17,9 +17,7 @@ class Cautious(Rule):
 
     id = "cautious"
     title = "Cautious rejection sampling"
-    meaning = (
-        "Keep the draft with a share c of the probability it could have; refill with what is left of p."
-    )
+    meaning = "Keep the draft with a share c of the probability it could have; refill with what is left of p."
     formula = "accept iff u q(x) < c min(p(x), q(x)); else draw from norm(p - c min(p, q))"
     source = "our own example"
     closed_form = "c sum min(p, q)"
