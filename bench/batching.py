@@ -87,7 +87,7 @@ def whole_sessions(models: Models, repeats: int, tokens: int) -> tuple[dict[str,
     for _ in range(repeats):
         singles, lanes = sessions(tokens), sessions(tokens)
         each = [timed(lambda run=run: execute(run, models)) for run, _ in singles]
-        batch = Batch(tuple(run for run, _ in lanes))
+        batch = Batch(tuple(run for run, _ in lanes), len(RULES))
         seconds["six together"].append(timed(lambda batch=batch: batch.execute(models)))
         assert not batch.unbatched, batch.unbatched
         seconds["one"] += each

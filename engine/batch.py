@@ -1,20 +1,22 @@
 """Several sessions at once over one pair: their passes are run together, everything else is each one's own.
 
-Every session runs as it would alone, in a thread of its own; the worker's thread, which owns the models,
-answers their passes when all of them wait for one (engine.lockstep, engine.mlx_backend.lanes). A session
-that fails or ends leaves the others to go on; a stop ends all of them, and finished rounds stay.
+Every session runs as it would alone, in the thread of its lane; the worker's thread, which owns the models,
+answers the lanes' passes when all of them wait for one (engine.lockstep, engine.mlx_backend.lanes). A lane
+whose session has ended, or failed, takes the next one. A stop ends all of them, and finished rounds stay.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from engine.core import loop
 from engine.core.events import Event, SessionFinished
+from engine.core.types import within
 from engine.errors import BadSetting
 from engine.lockstep import Lockstep
 from engine.models import Models, Pair
@@ -43,21 +45,24 @@ class InTurn:
 
 @dataclass(eq=False)
 class Batch(Task):
-    """Sessions that share their target and drafter. They are stopped together: each has the batch's flag.
+    """Sessions that share their target and drafter, `lanes` of them at a time, begun in order. They are
+    stopped together: each has the batch's flag.
 
     Where passes cannot be shared, the sessions run one after another and `unbatched` says why; it is empty
-    otherwise, and for a batch of one. Raises BadSetting for no session, too many, or different models.
+    otherwise, and for a single lane. Raises BadSetting for no session, too many lanes, or different models.
     """
 
     runs: tuple[Run, ...]
+    lanes: int
     unbatched: str = ""
     progress: str = "Starting"
     cancelled: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.runs) <= MAX_LANES:
-            raise BadSetting(f"A batch of {len(self.runs)} sessions.", f"Give 1 to {MAX_LANES}.")
+        if not self.runs:
+            raise BadSetting("A batch of 0 sessions.", "Give at least one.")
+        within("lanes", self.lanes, 1, MAX_LANES)
         models = {(run.started.target, run.started.drafter) for run in self.runs}
         if len(models) > 1:
             raise BadSetting("The sessions of a batch have different models.", "Batch those of one pair.")
@@ -68,13 +73,13 @@ class Batch(Task):
 
     def execute(self, models: Models) -> None:
         try:
-            self.progress = f"Running {len(self.runs)} sessions together"
-            pair = self._shared(models) if len(self.runs) > 1 else None
+            self.progress = f"Running {len(self.runs)} sessions"
+            pair = self._shared(models) if min(self.lanes, len(self.runs)) > 1 else None
             if pair is None:
                 for run in self.runs:
                     execute(run, models)
             else:
-                together(self.runs, pair, self.cancelled)
+                together(self.runs, pair, self.lanes, self.cancelled)
         finally:
             self.progress = ""
             self.done.set()
@@ -99,21 +104,22 @@ class Batch(Task):
         self.done.set()
 
 
-def together(runs: tuple[Run, ...], pair: Pair, cancelled: threading.Event) -> None:
+def together(runs: tuple[Run, ...], pair: Pair, n_lanes: int, cancelled: threading.Event) -> None:
     """Run sessions over shared passes, on the thread that owns the models."""
     from engine.mlx_backend.lanes import Lanes
 
-    runs = tuple(run for run in runs if begins(run, pair))
-    lanes = Lanes(pair, len(runs))
-    step: Lockstep = Lockstep(len(runs))
+    waiting_runs = deque(run for run in runs if begins(run, pair))
+    n_lanes = min(n_lanes, len(waiting_runs))
+    lanes = Lanes(pair, n_lanes)
+    step: Lockstep = Lockstep(n_lanes)
     threads = [
         threading.Thread(
             target=play,
-            args=(run, lanes.pair(number, partial(step.ask, number)), partial(step.leave, number)),
-            name=f"draftscope-lane-{number}",
+            args=(waiting_runs, lanes.pair(n, partial(step.ask, n)), partial(step.leave, n)),
+            name=f"draftscope-lane-{n}",
             daemon=True,
         )
-        for number, run in enumerate(runs)
+        for n in range(n_lanes)
     ]
     for thread in threads:
         thread.start()
@@ -144,11 +150,30 @@ def begins(run: Run, pair: Pair) -> bool:
     return True
 
 
-def play(run: Run, pair: Pair, leave: Callable[[], None]) -> None:
-    """One lane, on its thread."""
+def play(runs: deque[Run], pair: Pair, leave: Callable[[], None]) -> None:
+    """One lane, on its thread: run after run, until none is left."""
     try:
-        conclude(run, lambda: pair)
-    except Exception:
-        log.exception("The batch goes on after a session that could not be finished")
+        for run in taken(runs):
+            play_one(run, pair)
     finally:
         leave()
+
+
+def taken(runs: deque[Run]) -> Iterator[Run]:
+    """The next run, as long as other lanes leave one."""
+    while True:
+        try:
+            yield runs.popleft()
+        except IndexError:
+            return
+
+
+def play_one(run: Run, pair: Pair) -> None:
+    def load() -> Pair:
+        run.check()
+        return pair
+
+    try:
+        conclude(run, load)
+    except Exception:
+        log.exception("The batch goes on after a session that could not be finished")

@@ -32,6 +32,7 @@ from storage import SessionInfo, Store
 
 MAX_RULES = 8
 MAX_RUNS = 100_000
+WAVE = 4
 
 #: A rule as it is asked for: its id and the parameters that are not at their defaults.
 Asked = tuple[str, dict[str, float]]
@@ -138,6 +139,7 @@ class Many:
     """A comparison under way. `run` may be stopped and called again; `table` says what there is so far.
 
     `batch` is how many runs share the models' passes at most; `unbatched` says why they could not.
+    Runs are handed to the worker WAVE times as many at once, so that a lane that is done finds another.
     """
 
     def __init__(
@@ -165,10 +167,8 @@ class Many:
         missing = [place for place in places if place.key not in self.stored]
         while missing and not self.stopped.is_set():
             ready = (place for place in missing if not place.parent or place.parent in self.stored)
-            wave = list(islice(ready, self.batch))
-            for i, place in enumerate(wave):
-                note(self._step(place, i))
-            if not self._run(wave):
+            wave = list(islice(ready, self.batch if self.batch == 1 else WAVE * self.batch))
+            if not self._run(wave, note):
                 return False
             missing = [place for place in missing if place.key not in self.stored]
         return not missing
@@ -232,16 +232,17 @@ class Many:
         rule = label(self.comparison.rules[place.rule])
         return Step(len(self.done) + ahead + 1, self.comparison.runs, place.prompt, place.seed, rule)
 
-    def _run(self, wave: list[Place]) -> bool:
+    def _run(self, wave: list[Place], note: Callable[[Step], None]) -> bool:
         """Run sessions to their end, together where there are several; False when they were stopped."""
         begun = [self._begun(place) for place in wave]
         runs = tuple(run for _, run in begun)
-        task = runs[0] if len(runs) == 1 else Batch(runs)
+        task = runs[0] if len(runs) == 1 else Batch(runs, self.batch)
         self._running = task
         self.worker.submit(task)
         if self.stopped.is_set():
             self.worker.stop(task)
         try:
+            self._follow(wave, runs, note)
             task.done.wait()
         except KeyboardInterrupt:
             self.stop()
@@ -254,6 +255,17 @@ class Many:
                 where = f"{place.title}, {info.asked}"
                 raise EngineError(f"{where}: {info.reason}", "What was finished before it is kept.")
         return all(info.status == "finished" for info in ends)
+
+    def _follow(self, wave: list[Place], runs: tuple[Run, ...], note: Callable[[Step], None]) -> None:
+        """Note each run that has begun: the first ones at once, another whenever one more has ended."""
+        steps = [self._step(place, ahead) for ahead, place in enumerate(wave)]
+        for step in steps[: self.batch]:
+            note(step)
+        for run, step in zip(runs, steps[self.batch :], strict=False):
+            run.done.wait()
+            if self.stopped.is_set():
+                return
+            note(step)
 
     def _begun(self, place: Place) -> tuple[int, Run]:
         """A new session and its run, with its parent's very tokens."""

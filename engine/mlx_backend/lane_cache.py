@@ -72,8 +72,12 @@ class LaneCache:
         self.lengths[lane] = end
 
     def copy_in(self, lane: int, cache: KVCache) -> None:
-        """Make a lane hold what a cache of one sequence holds."""
+        """Make a lane hold what a cache of one sequence holds. What another session left there goes: a NaN
+        would get through the mask (0 times NaN is NaN)."""
         self.lengths[lane] = 0
+        if self.keys is not None:
+            self.keys[lane] = 0
+            self.values[lane] = 0
         if cache.offset:
             keys, values = cache.keys_and_values()
             self.put(lane, keys[0], values[0])

@@ -85,8 +85,8 @@ def alone(runs, pair) -> list[Run]:
     return singles
 
 
-def batched(runs, pair) -> Batch:
-    batch = Batch(tuple(runs))
+def batched(runs, pair, n_lanes: int | None = None) -> Batch:
+    batch = Batch(tuple(runs), n_lanes or len(runs))
     batch.execute(Loaded(pair))
     assert batch.done.is_set() and all(run.done.is_set() for run in runs)
     return batch
@@ -123,9 +123,9 @@ def row_gap(one: Run, other: Run) -> float:
     return max(gaps)
 
 
-def assert_equal_to_alone(runs, pair) -> None:
+def assert_equal_to_alone(runs, pair, n_lanes: int | None = None) -> None:
     singles = alone(runs, pair)
-    batch = batched(runs, pair)
+    batch = batched(runs, pair, n_lanes)
     assert batch.unbatched == ""
     for run, single in zip(runs, singles, strict=True):
         assert ear(run).end.status == "finished"
@@ -160,6 +160,24 @@ def test_a_lane_may_end_early():
     runs = [asked(seed=seed, sampling=eager if seed == 1 else SAMPLING) for seed in range(3)]
     assert_equal_to_alone(runs, pair_of())
     assert [ear(run).end.reason for run in runs] == ["20 tokens", "end of text", "20 tokens"]
+
+
+def test_a_lane_whose_session_has_ended_takes_the_next():
+    lengths = (6, 20, 3, 9, 12)
+    runs = [asked(seed=seed, max_tokens=length) for seed, length in enumerate(lengths)]
+    assert_equal_to_alone(runs, pair_of(), n_lanes=2)
+    assert {ear(run).events[0].versions["batch"] for run in runs} == {"2 lanes"}
+    assert set().union(*(ear(run).names for run in runs)) == {"draftscope-lane-0", "draftscope-lane-1"}
+    assert ear(runs[1]).names.isdisjoint(ear(runs[2]).names)
+
+
+def test_a_stop_ends_what_has_not_begun():
+    runs = [asked(seed=seed) for seed in range(5)]
+    batch = Batch(tuple(runs), 2)
+    ear(runs[0]).on_event = lambda event: batch.cancelled.set()
+    batch.execute(Loaded(pair_of()))
+    assert all((ear(run).end.status, run.done.is_set()) == ("stopped", True) for run in runs)
+    assert [len(ear(run).events) for run in runs[2:]] == [1, 1, 1]
 
 
 def test_every_draft_is_accepted_where_both_models_are_one():
@@ -210,7 +228,7 @@ def test_a_stop_ends_every_lane_and_keeps_finished_rounds():
     runs = [asked(seed=seed, max_tokens=40) for seed in range(3)]
     whole = [twin(run) for run in runs]
     batched(whole, pair_of())
-    batch = Batch(tuple(runs))
+    batch = Batch(tuple(runs), len(runs))
 
     def stop(event) -> None:
         if len(ear(runs[1]).rounds) == 3:
@@ -284,11 +302,11 @@ def test_a_model_that_takes_one_position_for_all_is_found_out(monkeypatch):
 
 def test_a_batch_needs_sessions_of_one_pair():
     with pytest.raises(BadSetting, match="0 sessions"):
-        Batch(())
-    with pytest.raises(BadSetting, match="65 sessions"):
-        Batch((asked(),) * 65)
+        Batch((), 1)
+    with pytest.raises(BadSetting, match="lanes is 65"):
+        Batch((asked(),), 65)
     with pytest.raises(BadSetting, match="different models"):
-        Batch((asked(), asked(drafter="lookup")))
+        Batch((asked(), asked(drafter="lookup")), 2)
 
 
 def test_models_that_cannot_be_loaded_fail_every_session():
@@ -297,7 +315,7 @@ def test_models_that_cannot_be_loaded_fail_every_session():
             raise BadSetting("No such model.", "Choose another.")
 
     runs = [asked(seed=seed) for seed in range(2)]
-    batch = Batch(tuple(runs))
+    batch = Batch(tuple(runs), len(runs))
     batch.execute(Broken(None))
     assert batch.done.is_set()
     assert [(ear(run).end.status, ear(run).end.reason) for run in runs] == [
@@ -317,7 +335,7 @@ def test_the_worker_runs_a_batch_and_withdraws_one_that_waits(monkeypatch):
 
     first, second = ([asked(seed=seed) for seed in range(2)] for _ in range(2))
     ear(first[0]).on_event = hold
-    running, waiting = Batch(tuple(first)), Batch(tuple(second))
+    running, waiting = Batch(tuple(first), 2), Batch(tuple(second), 2)
     worker.submit(running)
     assert held.wait(WAIT_S)
     worker.submit(waiting)

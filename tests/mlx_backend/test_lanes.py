@@ -132,6 +132,17 @@ def test_a_lane_that_was_interrupted_starts_afresh(model):
     assert shared.layers[0].lengths == [0, 0, 0]
 
 
+def test_nothing_of_the_session_before_is_left_in_a_lane(model):
+    shared, (lane, other, _) = lanes_of(model)
+    other.begin(PROMPTS[0])
+    for layer in shared.layers:
+        layer.keys[0], layer.values[0] = np.nan, np.nan
+    lane.begin(PROMPTS[1])
+    asks = [Ask(shared, 0, PROMPTS[1][-1:]), Ask(shared, 1, PROMPTS[0][-1:])]
+    for rows, prompt in zip(shared.feed(asks), (PROMPTS[1], PROMPTS[0]), strict=True):
+        np.testing.assert_allclose(rows[0], fresh(model, prompt), atol=LOGIT_BOUND, rtol=0)
+
+
 def test_a_rewind_is_checked_and_a_limit_kept(model):
     shared, (lane, *_) = lanes_of(model, limit=22)
     lane.begin(PROMPTS[0])
