@@ -215,7 +215,7 @@ function lawBars(line, laws, pieces, rule) {
           el(
             "th",
             { scope: "col", class: head === "" ? "ds-axis" : head === "token" ? null : "ds-number" },
-            head,
+            head || el("span", { class: "ds-sr" }, "bar"),
           ),
         ),
       ),

@@ -57,7 +57,7 @@ export function statsView(store, actions) {
   function card(name) {
     if (!cards.has(name)) {
       const facts = el("p", { class: "ds-facts" });
-      const plot = el("div", { class: "ds-plot", role: "img" });
+      const plot = el("div", { class: "ds-plot", role: "figure" });
       const table = el("div", { class: "ds-stattable", tabindex: 0, role: "region" });
       const box = el(
         "section",
