@@ -1,10 +1,12 @@
-"""What batching saves: six sessions over shared passes against the same six one by one.
+"""What batching saves: sessions over shared passes, six at a time, against the same ones one by one.
 
     python -m bench.batching [--repeats 3] [--tokens 24]
 
 One process, the bundled pair, both ways in turn, so that both meet the same moments of a busy machine. The
-sessions differ in rule and seed. The tables have medians over the repeats, fastest and slowest, and the
-ratio of the medians; then whether both ways gave the same tokens, and how far their rows are apart.
+first table is of single passes, the second of whole sessions (six rules, two seeds), with everything a
+session does besides. Both have medians over the repeats, fastest and slowest, and the ratio of the medians;
+seconds of CPU are there because other programs disturb them less. Then it says whether both ways gave the
+same tokens, and how far their rows are apart.
 """
 
 from __future__ import annotations
@@ -30,9 +32,19 @@ from engine.session import Request
 from engine.worker import Run, execute
 
 RULES = ("stochastic", "block", "sampler-match", "lenient", "typical", "cascade")
+SEEDS = (0, 1)
+LANES = 6
 PROMPT = "What makes the sky blue? Answer in three sentences."
 K = 4
-PASSES = 3  # of each shape, in each repeat
+PASSES = 4  # of each shape, in each repeat
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the clock, and of CPU over all threads."""
+
+    wall: float
+    cpu: float
 
 
 @dataclass
@@ -50,16 +62,17 @@ class Kept:
 
 
 def sessions(tokens: int) -> list[tuple[Run, Kept]]:
-    asked = [Request(PROMPT, rule=rule, seed=seed, k=K, max_tokens=tokens) for seed, rule in enumerate(RULES)]
+    asked = [
+        Request(PROMPT, rule=rule, seed=seed, k=K, max_tokens=tokens) for seed in SEEDS for rule in RULES
+    ]
     kept = [Kept() for _ in asked]
     return [(Run(session.plan(one), sink), sink) for one, sink in zip(asked, kept, strict=True)]
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Seconds."""
-    start = time.perf_counter()
+def cost(work: Callable[[], object]) -> Cost:
+    wall, cpu = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - start
+    return Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def gap(one: Row, other: Row) -> float:
@@ -80,67 +93,70 @@ def apart(singles: list[Kept], lanes: list[Kept]) -> tuple[int, float]:
     return equal, largest
 
 
-def whole_sessions(models: Models, repeats: int, tokens: int) -> tuple[dict[str, list[float]], list[str]]:
-    """Seconds of one session, of six one by one and of six together, and what the two ways gave."""
-    seconds: dict[str, list[float]] = {"one": [], "six one by one": [], "six together": []}
-    said = []
+def whole_sessions(models: Models, repeats: int, tokens: int) -> tuple[list[Cost], list[Cost], list[str]]:
+    """What the sessions cost one by one and in lanes, and what the two ways gave."""
+    alone, batched, said = [], [], []
     for _ in range(repeats):
         singles, lanes = sessions(tokens), sessions(tokens)
-        each = [timed(lambda run=run: execute(run, models)) for run, _ in singles]
-        batch = Batch(tuple(run for run, _ in lanes), len(RULES))
-        seconds["six together"].append(timed(lambda batch=batch: batch.execute(models)))
+        alone.append(cost(lambda runs=singles: [execute(run, models) for run, _ in runs]))
+        batch = Batch(tuple(run for run, _ in lanes), LANES)
+        batched.append(cost(lambda batch=batch: batch.execute(models)))
         assert not batch.unbatched, batch.unbatched
-        seconds["one"] += each
-        seconds["six one by one"].append(sum(each))
         equal, largest = apart([kept for _, kept in singles], [kept for _, kept in lanes])
-        same = f"{equal} of {len(RULES)} sessions have the same tokens"
+        same = f"{equal} of {len(lanes)} sessions have the same tokens"
         said.append(f"{same}; their rows differ by at most {largest:.1e}")
-    return seconds, said
+    return alone, batched, said
 
 
-def passes(models: Models, repeats: int) -> dict[tuple[int, int], list[float]]:
-    """Seconds of a pass by (lanes, rows a lane), behind a prompt of 60 tokens."""
-    pair = models.pair("bundled", "self:3bit", load.no_progress)
-    cached = pair.scorer.cached
+def passes(models: Models, repeats: int) -> dict[int, tuple[list[Cost], list[Cost]]]:
+    """What a pass of one lane and of six costs, by rows a lane, behind a prompt of 60 tokens."""
+    cached = models.pair("bundled", "self:3bit", load.no_progress).scorer.cached
     prompt = tuple(range(100, 161))
-    seconds: dict[tuple[int, int], list[float]] = {}
-    six = LaneModel(CachedModel(cached.model, cached.name), len(RULES))
-    for lane in range(len(RULES)):
+    six = LaneModel(CachedModel(cached.model, cached.name), LANES)
+    for lane in range(LANES):
         six.begin(lane, prompt)
     cached.begin(prompt)
+    found: dict[int, tuple[list[Cost], list[Cost]]] = {1: ([], []), K + 1: ([], [])}
     for _ in range(repeats * PASSES):
-        for width in (1, K + 1):
+        for width, (alone, batched) in found.items():
             fed = prompt[:width]
-            asks = [Ask(six, lane, fed) for lane in range(len(RULES))]
-            seconds.setdefault((1, width), []).append(timed(lambda fed=fed: cached.feed(fed)))
-            seconds.setdefault((len(RULES), width), []).append(timed(lambda asks=asks: six.feed(asks)))
+            asks = [Ask(six, lane, fed) for lane in range(LANES)]
+            alone.append(cost(lambda fed=fed: cached.feed(fed)))
+            batched.append(cost(lambda asks=asks: six.feed(asks)))
             cached.rewind(width)
             for layer in six.layers:
                 layer.lengths = [length - width for length in layer.lengths]
-    return seconds
+    return found
 
 
-def told(values: list[float], unit: float) -> str:
+def told(values: list[float], unit: float = 1.0) -> str:
     scaled = [value * unit for value in values]
     return f"{statistics.median(scaled):.3g} ({min(scaled):.3g}-{max(scaled):.3g})"
 
 
-def table(seconds: dict[str, list[float]]) -> str:
-    one = statistics.median(seconds["one"])
-    lines = ["| sessions | seconds | against one |", "|---|---|---|"]
-    lines += [
-        f"| {name} | {told(values, 1)} | {statistics.median(values) / one:.2f} |"
-        for name, values in seconds.items()
-    ]
+def ratio(above: list[float], below: list[float]) -> float:
+    return statistics.median(above) / statistics.median(below)
+
+
+def passes_table(found: dict[int, tuple[list[Cost], list[Cost]]]) -> str:
+    lines = [f"| pass | one lane, ms | {LANES} lanes, ms | ratio |", "|---|---|---|---|"]
+    for width, (alone, batched) in found.items():
+        name = "draft step, 1 row a lane" if width == 1 else f"verification, {width} rows a lane"
+        for clock in ("wall", "cpu"):
+            one, six = ([getattr(taken, clock) for taken in side] for side in (alone, batched))
+            lines.append(f"| {name}, {clock} | {told(one, 1e3)} | {told(six, 1e3)} | {ratio(six, one):.2f} |")
     return "\n".join(lines)
 
 
-def passes_table(seconds: dict[tuple[int, int], list[float]]) -> str:
-    lines = ["| pass | one lane, ms | six lanes, ms | ratio |", "|---|---|---|---|"]
-    for width, name in ((1, "draft step, 1 row a lane"), (K + 1, f"verification, {K + 1} rows a lane")):
-        one, six = seconds[1, width], seconds[len(RULES), width]
-        ratio = statistics.median(six) / statistics.median(one)
-        lines.append(f"| {name} | {told(one, 1e3)} | {told(six, 1e3)} | {ratio:.2f} |")
+def sessions_table(alone: list[Cost], batched: list[Cost]) -> str:
+    """`six lanes against one`: what six sessions together cost, in sessions alone."""
+    lines = [f"| {len(RULES) * len(SEEDS)} sessions | one by one, s | {LANES} at a time, s | saved |"]
+    lines[0] += f" {LANES} lanes against one |"
+    lines.append("|---|---|---|---|---|")
+    for clock in ("wall", "cpu"):
+        one, six = ([getattr(taken, clock) for taken in side] for side in (alone, batched))
+        part = ratio(six, one)
+        lines.append(f"| {clock} | {told(one)} | {told(six)} | {1 - part:.0%} | {LANES * part:.2f} |")
     return "\n".join(lines)
 
 
@@ -152,8 +168,8 @@ def main() -> None:
     models = Models()
     print(f"{BLAS.kind}; k = {K}, {asked.tokens} tokens, {asked.repeats} repeats; median (fastest-slowest)\n")
     print(passes_table(passes(models, asked.repeats)), "\n")
-    seconds, said = whole_sessions(models, asked.repeats, asked.tokens)
-    print(table(seconds), "\n")
+    alone, batched, said = whole_sessions(models, asked.repeats, asked.tokens)
+    print(sessions_table(alone, batched), "\n")
     print("\n".join(said))
     models.close()
 
