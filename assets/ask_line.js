@@ -35,7 +35,14 @@ export function askLine(store, actions, marks) {
     close,
   );
   const set = (values) => store.dispatch({ type: "set", values });
-  const leave = () => set({ asking: null });
+  // The keyboard goes back to the text at once: the next key may come before the next frame.
+  const leave = () => {
+    if (root.contains(document.activeElement)) {
+      document.activeElement.blur();
+      actions.focusToken();
+    }
+    set({ asking: null });
+  };
 
   input.addEventListener("input", () => {
     if (store.get().asking === "find") set({ find: input.value });
@@ -68,7 +75,6 @@ export function askLine(store, actions, marks) {
     render(state) {
       const { asking } = state;
       if (asking !== shown) {
-        const had = root.contains(document.activeElement);
         shown = asking;
         root.hidden = asking === null;
         name.textContent = asking === "find" ? "Find" : "Go to";
@@ -80,7 +86,7 @@ export function askLine(store, actions, marks) {
         if (asking) {
           input.focus();
           input.select();
-        } else if (had) actions.focusToken();
+        }
       }
       if (asking === "find") setText(said, foundText(state, marks.found(state)));
     },

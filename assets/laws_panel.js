@@ -187,7 +187,7 @@ function spark(line, laws) {
           class: value > laws.p[i] + 1e-9 ? "is-more" : value < laws.p[i] - 1e-9 ? "is-less" : null,
           style: { height: height(value) },
         }),
-        el("u", { style: { bottom: height(laws.p[i]) } }),
+        laws.p[i] > 0 ? el("u", { style: { bottom: height(laws.p[i]) } }) : null,
       ),
     ),
   );
