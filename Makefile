@@ -44,6 +44,7 @@ docs: $(VENV)/.ready-dev
 bench: $(VENV)/.ready-dev
 	$(BIN)/python -m bench.speed
 	$(BIN)/python -m bench.against_mlx_lm
+	$(BIN)/python -m bench.batching
 
 # Pin anew what pyproject.toml asks for; needs uv. No host is written down.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
