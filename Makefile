@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-.PHONY: run test test-core lint format docs lock bench clean
+.PHONY: run test test-core lint format docs lock bench screenshots demo clean
 
 run: $(VENV)/.ready
 	$(BIN)/python app.py
@@ -21,10 +21,11 @@ test: $(VENV)/.ready-dev
 test-core: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest tests/core tests/rules tests/test_architecture.py
 
-# The screen's JavaScript is formatted by the one version of Prettier that assets/package.json names.
+# The screen's JavaScript and style sheets are formatted by the one version of Prettier that assets/package.json names.
 PRETTIER = npx --yes prettier@$$(node -p "require('./assets/package.json').devDependencies.prettier") \
-	--config assets/package.json --log-level warn 'assets/*.js' 'tests/js/*.mjs'
-NO_NODE := echo "No Node here: the JavaScript was left as it is."
+	--config assets/package.json --log-level warn 'assets/*.js' 'assets/*.css' \
+	'tests/js/*.mjs'
+NO_NODE := echo "No Node here: JavaScript and style sheets were left as they are."
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
@@ -44,7 +45,15 @@ docs: $(VENV)/.ready-dev
 bench: $(VENV)/.ready-dev
 	$(BIN)/python -m bench.speed
 	$(BIN)/python -m bench.against_mlx_lm
+	$(BIN)/python -m bench.ui
 	$(BIN)/python -m bench.batching
+
+# The pictures in docs/ and the session of the first start, from the bundled pair.
+screenshots: $(VENV)/.ready-dev
+	$(BIN)/python -m bench.screenshots
+
+demo: $(VENV)/.ready-dev
+	$(BIN)/python -m bench.record_demo
 
 # Pin anew what pyproject.toml asks for; needs uv. No host is written down.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \

@@ -27,7 +27,15 @@ function stream(after) {
   for (let i = 0; i < ROUNDS; i += 1) {
     reads.clear();
     const rounds = [watched(i, reads)];
-    state = reduce(state, { type: "delta", s: 1, n: i + 1, status: "running", lo: i, rounds, pieces: { [i]: "a" } });
+    state = reduce(state, {
+      type: "delta",
+      s: 1,
+      n: i + 1,
+      status: "running",
+      lo: i,
+      rounds,
+      pieces: { [i]: "a" },
+    });
     after(state);
     perRound.push({ looked: [...reads.keys()], times: [...reads.values()].reduce((sum, n) => sum + n, 0) });
   }
