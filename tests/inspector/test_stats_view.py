@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -130,3 +132,11 @@ def test_stages_differ_by_more_than_colour():
 
 def test_the_answer_is_json_without_nan(stats):
     assert json.loads(encode(stats))["session"] == stats["session"]
+
+
+def test_every_card_of_the_tab_is_in_the_docs():
+    root = Path(__file__).resolve().parents[2]
+    titles = re.findall(r'^    title: "(.+)",$', (root / "assets" / "stats_view.js").read_text(), re.M)
+    page = (root / "docs" / "sessions.md").read_text()
+    assert len(titles) == 7
+    assert [title for title in titles if f"| {title} |" not in page] == []
