@@ -41,7 +41,7 @@ SHOTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--prompt", default=PROMPT)
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=12)
     asked = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
     with (
