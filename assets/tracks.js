@@ -5,17 +5,18 @@ import { decimal } from "./format.js";
 
 const at = (value) => `${(100 * Math.min(1, Math.max(0, value))).toFixed(3)}%`;
 
-const leftOf = (edge, value) =>
+// A letter of a label is 7.5 px wide; one in the middle stops where its end would leave the track.
+const leftOf = (edge, value, half) =>
   ({
     "to-left": `min(calc(100% - 8px), ${at(value)})`,
     "to-right": `max(8px, ${at(value)})`,
-    centred: at(value),
+    centred: `clamp(${half}px, ${at(value)}, calc(100% - ${half}px))`,
   })[edge];
 
 // A label above or below a point of the track, kept inside it at both ends.
 function label(className, value, text) {
   const edge = edges(value);
-  return el("span", { class: `${className} ${edge}`, style: { left: leftOf(edge, value) } }, text);
+  return el("span", { class: `${className} ${edge}`, style: { left: leftOf(edge, value, 3.75 * text.length) } }, text);
 }
 
 // The ends of the track and one label; an end gives way to a label that would touch it.
