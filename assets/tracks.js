@@ -16,7 +16,11 @@ const leftOf = (edge, value, half) =>
 // A label above or below a point of the track, kept inside it at both ends.
 function label(className, value, text) {
   const edge = edges(value);
-  return el("span", { class: `${className} ${edge}`, style: { left: leftOf(edge, value, 3.75 * text.length) } }, text);
+  return el(
+    "span",
+    { class: `${className} ${edge}`, style: { left: leftOf(edge, value, 3.75 * text.length) } },
+    text,
+  );
 }
 
 // The ends of the track and one label; an end gives way to a label that would touch it.

@@ -33,7 +33,7 @@ SHOTS = {
     "rules": ("&pane=rules", (1440, 900), "light", "#ds-under table"),
     "laws": ("&pane=laws", (1440, 900), "light", ".ds-lawbars"),
     "compare": ("&view=compare", (1440, 1000), "light", ".ds-stave .is-divergence"),
-    "stats": ("&view=stats", (1440, 1240), "light", ".is-stages .main-svg"),
+    "stats": ("&view=stats", (1440, 1420), "light", ".is-stages .main-svg"),
     "narrow": ("", (700, 1100), "light", ".ds-card"),
 }
 
