@@ -6,21 +6,19 @@ import { decimal } from "./format.js";
 const at = (value) => `${(100 * Math.min(1, Math.max(0, value))).toFixed(3)}%`;
 
 // A letter of a label is 7.5 px wide; one in the middle stops where its end would leave the track.
-const leftOf = (edge, value, half) =>
-  ({
+function leftOf(edge, value, text) {
+  const half = 3.75 * text.length;
+  return {
     "to-left": `min(calc(100% - 8px), ${at(value)})`,
     "to-right": `max(8px, ${at(value)})`,
     centred: `clamp(${half}px, ${at(value)}, calc(100% - ${half}px))`,
-  })[edge];
+  }[edge];
+}
 
 // A label above or below a point of the track, kept inside it at both ends.
 function label(className, value, text) {
   const edge = edges(value);
-  return el(
-    "span",
-    { class: `${className} ${edge}`, style: { left: leftOf(edge, value, 3.75 * text.length) } },
-    text,
-  );
+  return el("span", { class: `${className} ${edge}`, style: { left: leftOf(edge, value, text) } }, text);
 }
 
 // The ends of the track and one label; an end gives way to a label that would touch it.
@@ -113,7 +111,7 @@ export function dart({ threshold, u, passed, name, held }) {
     name_.textContent = `u = ${decimal(now)}${supposed ? ` · fell at ${decimal(u)}` : ""}`;
     const edge = edges(supposed ? 0.5 + (now - 0.5) * 1.6 : now);
     name_.className = `ds-dart-u ${edge}`;
-    name_.style.left = leftOf(edge, now);
+    name_.style.left = leftOf(edge, now, name_.textContent);
   };
   hold(null);
   return { root, hold };
