@@ -81,6 +81,20 @@ def test_dragging_the_coin_shows_the_other_outcome_and_says_it_is_hypothetical(r
     assert f"u = {done.verdict.checks[pos].u:.3g}" in page.locator(".ds-dart-u").first.inner_text()
 
 
+def test_the_number_stands_over_its_dart(ran, serve, open_page):
+    """Wherever the coin fell or is held, the label is over the pin, and inside the track at its ends."""
+    index, i = rejected(ran)
+    page = open_page(f"{serve(ran)}?s=1&r={index}&i={i}")
+    pin, number = slider(page), page.locator(".ds-dart-u").first
+    track = page.locator(".ds-dart-track").first.bounding_box()
+    pin.focus()
+    for key in ("Home", *["PageUp"] * 9, "End", "Escape"):
+        pin.press(key)
+        over, label = pin.bounding_box(), number.bounding_box()
+        assert label["x"] >= track["x"] - 1 and label["x"] + label["width"] <= track["x"] + track["width"] + 1
+        assert label["x"] - 40 <= over["x"] <= label["x"] + label["width"] + 40
+
+
 def test_the_coin_is_a_slider_for_the_keyboard(ran, serve, open_page):
     index, pos = kept(ran)
     check = rounds_of(ran)[index].verdict.checks[pos]
