@@ -44,7 +44,7 @@ TIMED = """async ([action, seen]) => {
         await new Promise((done) => requestAnimationFrame(done));
         if (look()) break;
     }
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    await new Promise((done) => setTimeout(done));  // after this frame's paint
     return performance.now() - begun;
 }"""
 
@@ -56,7 +56,7 @@ WATCH = """() => {
         const n = document.querySelectorAll('.ds-flow .ds-round').length;
         if (n !== last) {
             last = n;
-            requestAnimationFrame(() => setTimeout(() => (window.painted[n] = Date.now())));
+            setTimeout(() => (window.painted[n] = Date.now()));  // after this frame's paint
         }
         requestAnimationFrame(look);
     };

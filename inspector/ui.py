@@ -177,6 +177,12 @@ def theme() -> gr.themes.Base:
     )
 
 
+def preloads() -> str:
+    """The screen's modules, fetched while Gradio's own are still being read."""
+    names = sorted(path.name for path in ASSETS.glob("*.js") if path.name != "static.js")
+    return "".join(f'<link rel="modulepreload" href="{SCREEN}/{name}">' for name in names)
+
+
 def launch_options() -> dict:
     """Everything the page needs from launch(): its files, look and head."""
     return {
@@ -184,7 +190,7 @@ def launch_options() -> dict:
         "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">'
         f'<link rel="stylesheet" href="{SCREEN}/inspect.css">'
         f'<link rel="stylesheet" href="{SCREEN}/library.css">'
-        f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">',
+        f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">' + preloads(),
         "app_kwargs": {"routes": [assets_route()]},
         "favicon_path": ASSETS / "icon.svg",
         "footer_links": [],
