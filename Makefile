@@ -47,6 +47,7 @@ bench: $(VENV)/.ready-dev
 	$(BIN)/python -m bench.against_mlx_lm
 	$(BIN)/python -m bench.ui
 	$(BIN)/python -m bench.batching
+	$(BIN)/python -m bench.matrix
 
 # The pictures in docs/ and the session of the first start, from the bundled pair.
 screenshots: $(VENV)/.ready-dev
