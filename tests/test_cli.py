@@ -142,7 +142,8 @@ def test_doctor_names_backend_blas_models_database_and_versions(call, db):
     assert body["blas"].keys() == {"kind", "detail", "advice"}
     assert next(model for model in body["models"] if model["name"] == "bundled")["found"]
     assert body["database"]["path"] == str(db)
-    assert body["database"]["sessions"] == 1
+    with Store.open(db) as store:
+        assert body["database"]["sessions"] == store.number_of_sessions() >= 1
     assert body["versions"].keys() >= {"mlx", "mlx-lm", "numpy", "python", "gradio", "sqlite-utils"}
     assert body["rules"] == list(rules.RULES)
     people = call("doctor", "--db", db).out

@@ -211,7 +211,7 @@ def test_a_violation_and_a_cache_that_does_not_follow_are_told_in_words():
 
     from engine.core.verify import Violation
     from engine.rules import RULES
-    from tests.core.test_verify import ask
+    from tests.exactness.test_verify import ask
 
     found = ask(RULES["stochastic"], samples=200)
     found = replace(found, violations=(Violation((3,), 5, 2),), unshared=7, rows_tv=0.2)

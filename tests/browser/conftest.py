@@ -89,10 +89,16 @@ def reload() -> Callable[[Page], None]:
     return again
 
 
+#: What Gradio's own client says when a page is left while it streams.
+LEAVING = ("AbortError: signal is aborted", "Unexpected error Connection errored out.")
+
+
 def ours(message: ConsoleMessage) -> bool:
-    """A console error, unless it is about a file that Gradio, or the browser, wants without the root path."""
+    """A console error, unless it is about a file that Gradio, or the browser, wants without the root path,
+    or about a page that was left in the middle of a stream."""
     elsewhere = message.location.get("url", "").endswith(("/manifest.json", "/favicon.ico"))
-    return message.type == "error" and not elsewhere
+    left = message.text.startswith(LEAVING)
+    return message.type == "error" and not elsewhere and not left
 
 
 def leaves(url: str) -> bool:

@@ -317,7 +317,11 @@ def test_a_sessions_settings_go_back_into_the_form(shelf, serve, open_page):
 def test_a_rule_from_a_file_wins_over_the_chosen_one(toy, serve, open_page, tmp_path):
     page = open_page(serve(toy))
     page.get_by_role("button", name="More settings").click()
-    page.get_by_label("Or a rule of your own").fill(str(tmp_path / "missing.py"))
+    field = page.get_by_label("Or a rule of your own")
+    expect(field).to_be_visible()
+    field.click()
+    field.press_sequentially(str(tmp_path / "missing.py"))
+    field.blur()
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("alert").filter(has_text="missing.py")).to_be_visible(timeout=15_000)
     assert toy.store.number_of_sessions() == 0

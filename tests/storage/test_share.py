@@ -458,9 +458,7 @@ def test_a_loaded_tokenizer_corrects_what_a_file_said_under_its_name(exported, o
     assert other.pieces(stored.TOKENIZER) == stored.PIECES
 
 
-HAMMER = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+HAMMER = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @HAMMER
