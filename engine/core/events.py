@@ -264,7 +264,7 @@ class Round:
             entropy_bonus=body["entropy_bonus"],
             times=StageTimes(**body["times"]),
             final=body["final"],
-            drew=None if body["drew"] is None else Address(*body["drew"]),
+            drew=Address(*body["drew"]) if body.get("drew") else None,
             raw_p=row_list("raw_p"),
             raw_q=row_list("raw_q"),
             matrix=tuple(map(Judged.from_list, body["matrix"])),
