@@ -71,3 +71,32 @@ export function icon(name) {
     svg("path", { d: ICONS[name] }),
   );
 }
+
+// A table of texts; the first cell of a row is its heading.
+export function table(columns, rows) {
+  return el(
+    "table",
+    { class: "ds-table" },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        columns.map((name) => el("th", { scope: "col" }, name)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      rows.map(([first, ...cells]) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, String(first)),
+          cells.map((cell) => el("td", {}, String(cell))),
+        ),
+      ),
+    ),
+  );
+}

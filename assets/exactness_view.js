@@ -1,7 +1,7 @@
 // Exactness of a real run: many continuations of one prompt through the whole loop, held against the target's
 // own p. Asked for here, run by the worker, polled while it runs; the same numbers as `verify` prints.
 
-import { button, el, replace, setText } from "./dom.js";
+import { button, el, replace, setText, table } from "./dom.js";
 import { count, decimal, percent } from "./format.js";
 
 const POLL_MS = 500;
@@ -275,33 +275,5 @@ function powerTable(rivals) {
       tv(one.first_tokens),
       one.pairs ? tv(one.pairs) : one.why_no_pairs || "–",
     ]),
-  );
-}
-
-function table(columns, rows) {
-  return el(
-    "table",
-    { class: "ds-table" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        columns.map((name) => el("th", { scope: "col" }, name)),
-      ),
-    ),
-    el(
-      "tbody",
-      {},
-      rows.map(([first, ...cells]) =>
-        el(
-          "tr",
-          {},
-          el("th", { scope: "row" }, String(first)),
-          cells.map((cell) => el("td", {}, String(cell))),
-        ),
-      ),
-    ),
   );
 }

@@ -1,7 +1,7 @@
 // The stats of a session: each as a figure that zooms and as a table, with what it is a share of.
 
 import { drawFigure, loadPlotly } from "./figures.js";
-import { button, el, replace, setText } from "./dom.js";
+import { button, el, replace, setText, table } from "./dom.js";
 import { count, decimal, milliseconds, percent } from "./format.js";
 import { isLive } from "./store.js";
 
@@ -228,32 +228,4 @@ function speedText({ pace }) {
   return ms
     ? `${decimal((1000 * tokens) / ms)} on average (${tokens} tokens in ${milliseconds(ms)}); drafting, target and judging`
     : "";
-}
-
-function table(columns, rows) {
-  return el(
-    "table",
-    { class: "ds-table" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        columns.map((name) => el("th", { scope: "col" }, name)),
-      ),
-    ),
-    el(
-      "tbody",
-      {},
-      rows.map(([first, ...cells]) =>
-        el(
-          "tr",
-          {},
-          el("th", { scope: "row" }, String(first)),
-          cells.map((cell) => el("td", {}, String(cell))),
-        ),
-      ),
-    ),
-  );
 }
