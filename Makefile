@@ -23,7 +23,7 @@ test-core: $(VENV)/.ready-dev
 
 # The screen's JavaScript and style sheets are formatted by the one version of Prettier that assets/package.json names.
 PRETTIER = npx --yes prettier@$$(node -p "require('./assets/package.json').devDependencies.prettier") \
-	--config assets/package.json --log-level warn 'assets/*.js' 'assets/*.css' \
+	--config assets/package.json --log-level warn 'assets/**/*.js' 'assets/**/*.css' \
 	'tests/js/*.mjs'
 NO_NODE := echo "No Node here: JavaScript and style sheets were left as they are."
 

@@ -42,7 +42,7 @@ export function exactnessView(store, actions) {
   const result = el("div", { class: "ds-verifyresult", "aria-live": "polite" });
   const root = el(
     "section",
-    { class: "ds-stats ds-exactness", "aria-label": "Exactness" },
+    { class: "ds-whole ds-stats ds-exactness", "aria-label": "Exactness" },
     el(
       "div",
       { class: "ds-panel" },

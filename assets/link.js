@@ -2,8 +2,7 @@
 // What the screen looks at it with (colour, pane, breakpoints, ...) is in look.js.
 
 import { writeLook } from "./look.js";
-
-const VIEWS = ["compare", "stats", "exactness"]; // besides inspect
+import { viewOf } from "./views.js";
 
 // A session's id; a recorded one has 0 or less.
 const session = (text) => (text !== null && /^-?\d+$/.test(text) ? Number(text) : null);
@@ -15,7 +14,7 @@ export function read(search) {
   return {
     s: session(query.get("s")),
     cursor: round === null ? null : { round, pos: pos ?? -1, ...held(query) },
-    view: VIEWS.includes(query.get("view")) ? query.get("view") : "inspect",
+    view: viewOf(query.get("view"))?.id ?? "inspect",
     lanes: (query.get("lanes") ?? "")
       .split(",")
       .map(session)

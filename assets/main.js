@@ -21,6 +21,7 @@ import { createStore, selected } from "./store.js";
 import { textStrip } from "./text_strip.js";
 import { timeline } from "./timeline.js";
 import { underPanel } from "./under.js";
+import { viewOf } from "./views.js";
 
 let mounted = null;
 
@@ -76,6 +77,7 @@ export function mount(element, source) {
     frame = 0;
     const state = store.get();
     root.dataset.view = state.view;
+    root.toggleAttribute("data-whole", Boolean(viewOf(state.view)?.whole));
     panes.forEach((pane) => pane.render(state));
   };
   const later = () => {

@@ -1,8 +1,9 @@
-// The session on view: what runs, how far it is, what it has measured, and the two views of it.
+// The session on view: what runs, how far it is, what it has measured, and the views of it.
 
 import { button, el, replace, setText } from "./dom.js";
 import { decimal, share } from "./format.js";
 import { isLive } from "./store.js";
+import { VIEWS } from "./views.js";
 
 export function sessionBar(store, actions) {
   const name = el("span", { class: "ds-bar-name" });
@@ -19,10 +20,7 @@ export function sessionBar(store, actions) {
   const tabs = el(
     "div",
     { class: "ds-tabs", role: "group", "aria-label": "View" },
-    view("inspect", "Inspect"),
-    view("compare", "Compare"),
-    actions.stats ? view("stats", "Stats") : null,
-    actions.verify ? view("exactness", "Exactness") : null,
+    VIEWS.filter(({ needs }) => !needs || actions[needs]).map(({ id, title }) => view(id, title)),
   );
   const copied = el("span", { class: "ds-copied", role: "status" });
   const link = button("Copy link", {
@@ -56,7 +54,7 @@ export function sessionBar(store, actions) {
         .forEach((tab) => tab.setAttribute("aria-pressed", String(tab.dataset.view === state.view)));
       const head = session?.head;
       link.hidden = !session;
-      tabs.hidden = !session && !actions.verify;
+      tabs.hidden = !session && !VIEWS.some(({ free, needs }) => free && (!needs || actions[needs]));
       setText(name, session ? (head?.recorded ? "Demo" : `#${session.id}`) : "");
       setText(status, session ? statusText(session) : "");
       status.className = `ds-status is-${session?.status ?? "none"}`;

@@ -33,7 +33,7 @@ export function statsView(store, actions) {
   );
   const root = el(
     "section",
-    { class: "ds-stats", "aria-label": "Statistics" },
+    { class: "ds-whole ds-stats", "aria-label": "Statistics" },
     el("div", { class: "ds-panel ds-statshead" }, head, note),
     grid,
   );

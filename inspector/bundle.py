@@ -7,10 +7,11 @@ uses are understood, and anything else is refused, so that nothing is dropped in
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
 
-_IMPORT = re.compile(r"^import\s*\{([^}]*)\}\s*from\s*[\"']\./([\w-]+\.js)[\"'];?[ \t]*$", re.M)
+_IMPORT = re.compile(r"^import\s*\{([^}]*)\}\s*from\s*[\"']((?:\.{1,2}/)+[\w/-]+\.js)[\"'];?[ \t]*$", re.M)
 _EXPORT = re.compile(r"^export ((?:async )?function\*?|const|class) ([A-Za-z_$][\w$]*)", re.M)
 _UNKNOWN = re.compile(r"^\s*(?:import\b(?!\.)|export\b)[^\n]*|\bimport\s*\(|\bimport\.meta\b", re.M)
 
@@ -40,19 +41,24 @@ def _visit(
         return
     text = (folder / name).read_text("utf-8")
     for _, imported in _IMPORT.findall(text):
-        _visit(folder, imported, (*above, name), order, sources)
+        _visit(folder, _beside(name, imported), (*above, name), order, sources)
     sources[name] = _as_function(name, text)
     order.append(name)
 
 
 def _as_function(name: str, text: str) -> str:
     exported = [match[1] for match in _EXPORT.findall(text)]
-    body = _IMPORT.sub(lambda m: f"const {{{_renamed(m[1])}}} = modules[{m[2]!r}];", text)
+    body = _IMPORT.sub(lambda m: f"const {{{_renamed(m[1])}}} = modules[{_beside(name, m[2])!r}];", text)
     body = _EXPORT.sub(lambda m: f"{m[1]} {m[2]}", body)
     unknown = _UNKNOWN.search(_without_comments(body))
     if unknown:
         raise BundleError(f"{name}: {unknown[0].strip()!r} is no import or export that is understood here")
     return f"{body}\nreturn {{ {', '.join(exported)} }};"
+
+
+def _beside(name: str, path: str) -> str:
+    """The module that `path` means in the module `name`: in "lab/a.js", "../b.js" is "b.js"."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
 
 
 def _renamed(names: str) -> str:

@@ -179,7 +179,8 @@ def theme() -> gr.themes.Base:
 
 def preloads() -> str:
     """The screen's modules, fetched while Gradio's own are still being read."""
-    names = sorted(path.name for path in ASSETS.glob("*.js") if path.name != "static.js")
+    paths = (path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*.js"))
+    names = sorted(path for path in paths if path != "static.js")
     return "".join(f'<link rel="modulepreload" href="{SCREEN}/{name}">' for name in names)
 
 

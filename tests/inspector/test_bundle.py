@@ -72,6 +72,13 @@ def test_a_form_it_does_not_know_is_refused(text, named, tmp_path):
     assert named in str(caught.value) and "odd.js" in str(caught.value)
 
 
+def test_modules_may_live_in_folders(tmp_path):
+    (tmp_path / "lab").mkdir()
+    write(tmp_path, main='import { a } from "./lab/one.js";\nexport const answer = a;\n', two="export const b = 3;\n")
+    write(tmp_path / "lab", one='import { b } from "../two.js";\nexport const a = b + 1;\n')
+    assert run(bundle(tmp_path, "main.js") + ".answer") == 4
+
+
 def test_a_circle_is_refused(tmp_path):
     write(tmp_path, a='import { b } from "./b.js";\n', b='import { a } from "./a.js";\n')
     with pytest.raises(BundleError, match="a circle"):
