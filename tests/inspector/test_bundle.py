@@ -74,7 +74,8 @@ def test_a_form_it_does_not_know_is_refused(text, named, tmp_path):
 
 def test_modules_may_live_in_folders(tmp_path):
     (tmp_path / "lab").mkdir()
-    write(tmp_path, main='import { a } from "./lab/one.js";\nexport const answer = a;\n', two="export const b = 3;\n")
+    main = 'import { a } from "./lab/one.js";\nexport const answer = a;\n'
+    write(tmp_path, main=main, two="export const b = 3;\n")
     write(tmp_path / "lab", one='import { b } from "../two.js";\nexport const a = b + 1;\n')
     assert run(bundle(tmp_path, "main.js") + ".answer") == 4
 
