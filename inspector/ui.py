@@ -1,43 +1,37 @@
 """The Gradio side of the screen: a form, one HTML component, and the tail that feeds it. No logic of its own.
 
-The screen itself is the modules in assets/, served under SCREEN and mounted into the component. Runs belong
-to the controller: a page only watches, so reloading it, or opening a second one, changes nothing.
+The screen itself is the modules in assets/, served as one script (screen_files.py) and mounted into the
+component. Runs belong to the controller: a page only watches, so reloading it, or opening a second one,
+changes nothing.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import gradio as gr
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from starlette.staticfiles import StaticFiles
 
 from engine.errors import EngineError
 from inspector import api, report
 from inspector.library_calls import library_functions
 from inspector.pages import Pages
 from inspector.prompt_form import prompt_form
+from inspector.screen_files import SCREEN, assets_route, head
+from inspector.static_page import ASSETS
 from inspector.tail import Tails, encode, error_view
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
-#: Where assets/ is served, below the app's root.
-SCREEN = "screen"
 
 ON_LOAD = f"""
 const root = (window.gradio_config?.root ?? "").replace(/\\/+$/, "");
 const base = root ? new URL(root, location.href).pathname.replace(/\\/+$/, "") : "";
-const [{{ mount }}, {{ liveSource }}, {{ withDemo }}] = await Promise.all(
-  ["main", "live", "demo"].map((name) => import(`${{base}}/{SCREEN}/${{name}}.js`)));
+const {{ mount, liveSource, withDemo }} = await import(`${{base}}/{SCREEN}/screen.js`);
 const follow = (sessions) => trigger("follow", {{ sessions }});
 const reuse = (session) => trigger("reuse", {{ session }});
 const live = liveSource({{ props, server, watch, follow, reuse, plotly: `${{base}}/{SCREEN}/plotly.js` }});
@@ -142,27 +136,6 @@ def build(controller: Controller) -> gr.Blocks:
     return demo
 
 
-def assets_route() -> Route:
-    """assets/ and Plotly's own script as they are on disk now, so that an upgrade never mixes versions: a
-    browser asks again.
-
-    A route, because a mount looks for its files below the root path that a proxy has cut off.
-    """
-    files = StaticFiles(directory=ASSETS)
-    plotly = StaticFiles(packages=[("plotly", "package_data")])
-
-    async def serve(request: Request) -> Response:
-        path = os.path.normpath(request.path_params["path"])
-        found = (plotly, "plotly.min.js") if path == "plotly.js" else (files, path)
-        response = await found[0].get_response(found[1], request.scope)
-        response.headers["Cache-Control"] = "no-cache"
-        if path.endswith(".js"):  # whatever this machine's table of types says: modules need this one
-            response.headers["Content-Type"] = "text/javascript; charset=utf-8"
-        return response
-
-    return Route(f"/{SCREEN}/{{path:path}}", serve)
-
-
 def theme() -> gr.themes.Base:
     """Slate and paper, the machine's own fonts: colour is kept for the fates of tokens."""
     return gr.themes.Base(
@@ -177,21 +150,11 @@ def theme() -> gr.themes.Base:
     )
 
 
-def preloads() -> str:
-    """The screen's modules, fetched while Gradio's own are still being read."""
-    paths = (path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*.js"))
-    names = sorted(path for path in paths if path != "static.js")
-    return "".join(f'<link rel="modulepreload" href="{SCREEN}/{name}">' for name in names)
-
-
 def launch_options() -> dict:
     """Everything the page needs from launch(): its files, look and head."""
     return {
         "theme": theme(),
-        "head": f'<link rel="stylesheet" href="{SCREEN}/inspector.css">'
-        f'<link rel="stylesheet" href="{SCREEN}/inspect.css">'
-        f'<link rel="stylesheet" href="{SCREEN}/library.css">'
-        f'<link rel="icon" type="image/svg+xml" href="{SCREEN}/icon.svg">' + preloads(),
+        "head": head(),  # its style sheets are those of static_page.STYLES
         "app_kwargs": {"routes": [assets_route()]},
         "favicon_path": ASSETS / "icon.svg",
         "footer_links": [],
