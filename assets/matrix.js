@@ -1,5 +1,6 @@
 // The rule matrix: what every rule would have done with a round's own drafts and coins. Pure.
-// A round's line is [rule, accepted, next token or null, summed TV or null] (inspector/view_model.py).
+// A round's line is [rule, accepted, next token or null, summed TV or null] and, where they are not at their
+// defaults, the rule's parameters (inspector/view_model.py).
 
 // rule id -> what it did over all rounds so far. Never changed in place.
 export function countMatrix(totals, round) {
@@ -55,6 +56,26 @@ export function grouped(round, rules, totals, greedy = true) {
     kind,
     rows: rows.filter((row) => kindOf(row.rule, greedy) === kind),
   })).filter((group) => group.rows.length > 0);
+}
+
+// The rules with the session's own among them, also where that came from a file.
+export function withOwn(rules, head) {
+  if (!head || rules.some((rule) => rule.id === head.rule)) return rules;
+  const { rule: id, rule_title: title = id, lossless = false, faulty = false } = head;
+  return [
+    ...rules,
+    { id, title, lossless, faulty, meaning: "A rule of somebody's own, from a file.", formula: "" },
+  ];
+}
+
+// Whether a line was judged with the parameters that the session runs under. Rounds of older sessions hold
+// every rule at its defaults.
+export function asItRan(line, rule, head) {
+  const defaults = Object.fromEntries(
+    (rule.parameters ?? []).map(({ name, default: value }) => [name, value]),
+  );
+  const judged = { ...defaults, ...line[4] };
+  return Object.entries(head?.params ?? {}).every(([name, value]) => (judged[name] ?? value) === value);
 }
 
 export const meanTv = (total) => (total?.measured ? total.tv / total.measured : null);

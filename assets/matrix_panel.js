@@ -2,7 +2,7 @@
 
 import { el, replace, setText, tokenText } from "./dom.js";
 import { decimal, share } from "./format.js";
-import { dissenters, fatesUnder, grouped, isGreedy, meanTv } from "./matrix.js";
+import { asItRan, dissenters, fatesUnder, grouped, isGreedy, meanTv, withOwn } from "./matrix.js";
 import { revealed } from "./stages.js";
 import { selected } from "./store.js";
 
@@ -23,7 +23,7 @@ export function matrixPane(store) {
     render(state, visible) {
       const { session, round } = selected(state);
       if (!visible) return;
-      const rules = state.choices?.rules ?? [];
+      const rules = withOwn(state.choices?.rules ?? [], session?.head);
       const key = `${session.id}/${round.i}/${state.stage}/${session.head?.rule}/${rules.length}/${session.rounds.length}`;
       if (key === drawn) return;
       drawn = key;
@@ -84,7 +84,8 @@ function table(session, round, rules, explain) {
   );
 }
 
-function line(session, round, { rule, line: [, accepted, token], total }, { own, differs, explain }) {
+function line(session, round, { rule, line: judged, total }, { own, differs, explain }) {
+  const [, accepted, token] = judged;
   const say = () => explain(rule);
   const tv = meanTv(total);
   return el(
@@ -99,7 +100,7 @@ function line(session, round, { rule, line: [, accepted, token], total }, { own,
       "th",
       { scope: "row", title: rule.meaning },
       el("span", { tabindex: "0" }, rule.id),
-      badges(rule, own),
+      badges(rule, judged, session.head),
     ),
     el("td", { class: "ds-fates" }, fateGlyphs(accepted, round.k)),
     el("td", { class: "ds-matrixnext" }, token === null ? "ended" : tokenText(session.pieces[token], 12)),
@@ -109,9 +110,16 @@ function line(session, round, { rule, line: [, accepted, token], total }, { own,
   );
 }
 
-function badges(rule, own) {
+function badges(rule, judged, head) {
+  const own = head?.rule;
   const out = [];
-  if (rule.id === own) out.push(el("em", { class: "ds-kind is-good" }, "this session"));
+  if (judged[4]) out.push(el("em", { class: "ds-kind" }, written(judged[4])));
+  if (rule.id === own && asItRan(judged, rule, head))
+    out.push(el("em", { class: "ds-kind is-good" }, "this session"));
+  else if (rule.id === own) {
+    const title = `this session ran it with ${written(head.params)}; its rounds were stored without that line`;
+    out.push(el("em", { class: "ds-kind", title }, "at its defaults, not this session's"));
+  }
   if (rule.drafts_otherwise && rule.id !== own) {
     const title = "this rule draws its drafts in another way: under it, other tokens would have been drafted";
     out.push(el("em", { class: "ds-kind", title }, "would have drafted otherwise"));
@@ -123,6 +131,11 @@ function badges(rule, own) {
   }
   return out;
 }
+
+const written = (params) =>
+  Object.entries(params)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
 
 function fateGlyphs(accepted, k) {
   const fates = fatesUnder(accepted, k);

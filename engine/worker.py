@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from engine import rules
+from engine import faults, rules
 from engine.core import loop
 from engine.core.ending import Ending
 from engine.core.events import Event, PromptRead, SessionFinished, SessionStarted
@@ -220,6 +220,7 @@ def finish(run: Run, event: SessionFinished) -> None:
 def generate(run: Run, pair: Pair) -> str:
     """Read the prompt, give the rounds to the sink; returns the reason the text ended."""
     started, target = run.started, pair.target
+    pair, fault = faults.switched(run.started.fault, pair), faults.find(run.started.fault)
     prompt = prompt_tokens(run, pair)
     check_bias(started, target.vocab)
     run.sink.tokenizer(target.fingerprint, lambda: target.text.pieces(range(target.vocab)))
@@ -236,14 +237,14 @@ def generate(run: Run, pair: Pair) -> str:
     ending = Ending(target.eos_ids, started.stop, target.text.pieces)
     rule = rules.get(started.rule, **started.params)
     plan = loop.Plan(prompt, rule, started.sampling, started.seed, started.k, started.max_tokens)
-    generation = loop.Generation(
+    generation = fault.generation(
         plan,
         pair.drafter,
         pair.scorer,
         ending.reached,
         run.cancelled.is_set,
         output=started.forced,
-        matrix_rules=tuple(rules.RULES.values()),
+        matrix_rules=rules.with_own(rule),
         drafted=started.attempts,
     )
     run.progress = "Generating"

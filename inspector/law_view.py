@@ -40,7 +40,8 @@ def laws_at(done: Round, i: int, own: Rule) -> dict:
         for line in done.matrix
         if i < len(line.laws)
         and line.laws[i] is not None
-        and shown.get(line.rule) == rules.RULES.get(line.rule)
+        and line.rule in shown
+        and line.params == shown[line.rule].changed
     }
     return laws_view(block.p[i], block.q[i], shown.values(), taken)
 

@@ -310,7 +310,7 @@ class Many:
         if session_id not in self._taken:
             info = self.store.session(session_id)
             rule, rounds = rules.get(info.rule, **info.params), self.store.rounds(session_id, 0, info.rounds)
-            self._taken[session_id] = scores(rounds, rule, rules.find(info.rule))
+            self._taken[session_id] = scores(rounds, rule)
         return self._taken[session_id]
 
     def _differing(self, done: list[Done]) -> list[str]:

@@ -94,13 +94,14 @@ def round_object(done: Round, text: TokenText) -> dict:
 def matrix_object(done: Round, one: Judged, text: TokenText) -> dict:
     """What one rule would have done with the round's drafts; `laws` is per tested draft, None where the rule
     has no law of a position by itself."""
-    rule = rules.RULES.get(one.rule)
+    rule = rules.find(one.rule)
     fates = [
         "accepted" if i < one.n_accepted else "rejected" for i in range(min(one.n_accepted + 1, done.block.k))
     ]
     fates += ["untested"] * (done.block.k - len(fates))
     return {
         "rule": one.rule,
+        "params": one.params,
         "lossless": None if rule is None else rule.lossless,
         "faulty": None if rule is None else rule.faulty,
         "draws_drafts_otherwise": drafts_otherwise(one.rule),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from engine import rules
 from engine.core import session_stats
+from engine.core.events import Judged, Round
 from storage import SessionInfo, Store
 
 #: Sessions whose statistics are kept; a finished session never changes.
@@ -37,19 +39,32 @@ class Statistics:
     def _count(self, info: SessionInfo) -> dict:
         from inspector import figures
 
-        law, words = own(info)
-        body = session_stats.describe(self.store.outlines(info.id, 0, info.rounds), law)
+        rounds = self.store.outlines(info.id, 0, info.rounds)
+        line = own_line(info, rounds)
+        law, words = own(info, line)
+        body = session_stats.describe(rounds, law, line.params if line else None)
         body |= {"session": info.id, "rule": info.rule, **words}
         return body | {"figures": figures.all_of(body)}
 
 
-def own(info: SessionInfo) -> tuple[str | None, dict]:
-    """The line of the rule matrix that is this session's own rule, and what to say of its closed form:
-    `closed_form` in letters, and `why`, a sentence where the matrix has no law of it."""
+def own_line(info: SessionInfo, rounds: Sequence[Round]) -> Judged | None:
+    """The first round's line of the session's own rule, at its own parameters; None where it has none."""
     rule = rules.RULES.get(info.rule)
-    if rule is None:
+    for line in rounds[0].matrix if rounds else ():
+        if line.rule == info.rule and (rule is None or rule.params | line.params == info.params):
+            return line
+    return None
+
+
+def own(info: SessionInfo, line: Judged | None = None) -> tuple[str | None, dict]:
+    """The rule of the matrix that is this session's own, and what to say of its closed form: `closed_form`
+    in letters, and `why`, a sentence where the matrix has no law of it. `line` is its line in a round."""
+    rule = rules.find(info.rule)
+    if rule is None and line is None:
         return None, {"closed_form": "", "why": "The rule came from a file; its law is not in the rounds."}
-    if info.params != rule.params:
+    if rule is None:
+        return info.rule, {"closed_form": "", "why": ""}
+    if info.params != rule.params and line is None:
         return None, {
             "closed_form": rule.closed_form,
             "why": "The rounds hold the rule's law at its default parameters; this session changed them.",

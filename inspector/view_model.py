@@ -76,9 +76,13 @@ def matrix_view(done: Round) -> list[list]:
     """One [rule, accepted, next token or None, summed TV or None] a rule, over the round's own drafts.
 
     The sum runs over the drafts that this session tested, the TV is that of the rule's law there to p;
-    None where the rule has no law by itself. A list, not a dict: it is in every round a page loads.
+    None where the rule has no law by itself. A list, not a dict: it is in every round a page loads. A rule
+    with parameters of its own ends its line with them.
     """
-    return [[one.rule, one.n_accepted, one.next_token, summed_tv(one)] for one in done.matrix]
+    return [
+        [one.rule, one.n_accepted, one.next_token, summed_tv(one), *([one.params] if one.params else [])]
+        for one in done.matrix
+    ]
 
 
 def summed_tv(one: Judged) -> float | None:

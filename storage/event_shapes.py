@@ -77,8 +77,9 @@ STARTED = Record(
         "stop": listing(loose_text(NAME), 1000),
         "forced": listing(token, MAX_OUTPUT),
         "attempts": listing(_ATTEMPTS, MAX_OUTPUT, "a list of [position, count]"),
+        "fault": name,
     },
-    frozenset({"forced", "attempts"}),
+    frozenset({"forced", "attempts", "fault"}),
 )
 
 PROMPT = Record(
@@ -116,7 +117,10 @@ _JUDGED = tuple_of(
     maybe(token),
     one_of(*SOURCES),
     listing(maybe(_LAW), MAX_K),
-    words="[rule, n_accepted, next_token or null, next_source, laws]",
+    mapping(name, number(), 100),
+    words="[rule, n_accepted, next_token or null, next_source, laws], and its parameters where they are not "
+    "at their defaults",
+    older=5,
 )
 _ROWS = listing(sha256, MAX_K + 1, f"a list: each {sha256.words}, of a row")
 _TOKENS = listing(token, MAX_K + 1, "a list of tokens")

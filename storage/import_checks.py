@@ -141,7 +141,7 @@ def check_decision(body: dict) -> None:
     for purpose, at, *_ in body["coins"]:
         if not body["start"] <= at <= body["start"] + k:
             raise wrong(f"A {purpose} coin fell at position {at}, outside its round.")
-    for rule, accepted, _, _, laws in body["matrix"]:
+    for rule, accepted, _, _, laws, *_ in body["matrix"]:
         if accepted > k or len(laws) > k:
             raise wrong(f"{rule[:40]!r} accepts {accepted} of {k} drafts, with {len(laws)} laws.")
 

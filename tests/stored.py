@@ -63,7 +63,7 @@ def rounds_of(begun: SessionStarted):
         scorer,
         output=begun.forced,
         drafted=begun.attempts,
-        matrix_rules=tuple(rules.RULES.values()),
+        matrix_rules=rules.with_own(rule),
     )
 
 

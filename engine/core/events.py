@@ -48,7 +48,7 @@ class SessionStarted:
     (empty when they do not). A branch starts with its output given: `forced` holds those tokens, the last
     of them the one that was chosen by hand; `attempts` says how often positions behind them were drafted
     before, as (position, count), where the tokens before depend on those drafts. `max_tokens` counts the
-    forced tokens too.
+    forced tokens too. `fault` names the fault of engine.faults that is switched on, on purpose; "" for none.
     """
 
     prompt: str
@@ -66,6 +66,7 @@ class SessionStarted:
     stop: tuple[str, ...] = ()
     forced: tuple[int, ...] = ()
     attempts: tuple[tuple[int, int], ...] = ()
+    fault: str = ""
     type = "started"
 
     def to_dict(self, put_row: PutRow = row_to_dict) -> dict:
@@ -130,10 +131,11 @@ class Law:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a rule at its default parameters would have done with a round's block (see Verdict).
+    """What a rule would have done with a round's block (see Verdict).
 
     `laws` has an entry for each tested draft: None for a rule that looks ahead, whose law belongs to the
-    block, and for one without a closed form.
+    block, and for one without a closed form. `params` are the rule's parameters that are not at their
+    defaults.
     """
 
     rule: str
@@ -141,15 +143,17 @@ class Judged:
     next_token: int | None
     next_source: str
     laws: tuple[Law | None, ...] = ()
+    params: dict[str, float] = field(default_factory=dict)
 
     def to_list(self) -> list:
         laws = [None if law is None else [law.tv, law.acceptance] for law in self.laws]
-        return [self.rule, self.n_accepted, self.next_token, self.next_source, laws]
+        line = [self.rule, self.n_accepted, self.next_token, self.next_source, laws]
+        return [*line, self.params] if self.params else line
 
     @classmethod
     def from_list(cls, body: list) -> Judged:
         laws = tuple(None if law is None else Law(*law) for law in body[4])
-        return cls(*body[:4], laws)
+        return cls(*body[:4], laws, *body[5:])
 
 
 @dataclass(frozen=True)

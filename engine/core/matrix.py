@@ -26,7 +26,7 @@ def judged(block: Block, rules: Iterable[Rule], seed: int, final: bool, n_tested
 def _line(rule: Rule, block: Block, coins: PhiloxCoins, final: bool, n_tested: int) -> Judged:
     verdict, _ = ending.close(block, rule.judge(block, coins), final)
     laws = tuple(_law(rule, block, i) for i in range(n_tested))
-    return Judged(rule.id, verdict.n_accepted, verdict.next_token, verdict.next_source, laws)
+    return Judged(rule.id, verdict.n_accepted, verdict.next_token, verdict.next_source, laws, rule.changed)
 
 
 def _law(rule: Rule, block: Block, i: int) -> Law | None:

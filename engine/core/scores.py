@@ -47,21 +47,25 @@ def likelihood(rounds: Sequence[Round]) -> Likelihood:
     )
 
 
-def law_tv(rounds: Sequence[Round], rule: Rule, default: Rule | None) -> float | None:
-    """The mean distance of the rule's law to p over tested positions.
+def law_tv(rounds: Sequence[Round], rule: Rule) -> float | None:
+    """The mean distance of the rule's law to p over tested positions. None where a position has no law."""
+    found = laws(rounds, rule)
+    return math.fsum(law.tv for law in found) / len(found) if found else None
 
-    A rule at its default parameters has its laws in the rounds, taken while the rows were whole; one with
-    others has them from the stored rows where these are whole. None where a position has none.
+
+def laws(rounds: Sequence[Round], rule: Rule) -> list[Law] | None:
+    """The rule's law at every tested position, in order; None where one has none.
+
+    The rounds' own matrix has the laws of the rules in it, taken while the rows were whole; others, and those
+    with other parameters, are taken from the stored rows where these are whole.
     """
-    found = [law for done in rounds for law in _laws(done, rule, rule == default)]
-    if not found or None in found:
-        return None
-    return math.fsum(law.tv for law in found) / len(found)
+    found = [law for done in rounds for law in _laws(done, rule)]
+    return None if None in found else found
 
 
-def _laws(done: Round, rule: Rule, at_default: bool) -> Sequence[Law | None]:
-    for line in done.matrix if at_default else ():
-        if line.rule == rule.id and len(line.laws) == done.n_tested:
+def _laws(done: Round, rule: Rule) -> Sequence[Law | None]:
+    for line in done.matrix:
+        if (line.rule, line.params) == (rule.id, rule.changed) and len(line.laws) == done.n_tested:
             if None not in line.laws:
                 return line.laws
             break
@@ -74,13 +78,13 @@ def _law(done: Round, rule: Rule, i: int) -> Law | None:
     return None if found is None else Law(tv_to(found, p), found.acceptance)
 
 
-def scores(rounds: Sequence[Round], rule: Rule, default: Rule | None) -> dict[str, float | None]:
-    """SCORES of one run; `default` is the rule at its default parameters, as the matrix holds it."""
+def scores(rounds: Sequence[Round], rule: Rule) -> dict[str, float | None]:
+    """SCORES of one run."""
     counters = stats.counters(rounds)
     return {
         "tokens_per_target_pass": counters.tokens_per_target_pass,
         "per_position_acceptance": counters.per_position_acceptance,
-        "law_tv": law_tv(rounds, rule, default),
+        "law_tv": law_tv(rounds, rule),
         "rescued": stats.ratio(counters.rescued, counters.accepted),
         "log_likelihood": likelihood(rounds).per_token,
     }

@@ -136,12 +136,15 @@ def closed_forms(tested: Tests) -> list[dict]:
     ]
 
 
-def own_law(rule: str, rounds: Sequence[Round]) -> tuple[np.ndarray, np.ndarray]:
+def own_law(
+    rule: str, rounds: Sequence[Round], changed: dict[str, float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """What the rule's law expects at each tested draft where the matrix has it, and whether it was accepted:
-    float64[m], bool[m]."""
+    float64[m], bool[m]. `changed` has the parameters that are not at their defaults."""
+    own = (rule, changed or {})
     chances, accepted = [], []
     for done in rounds:
-        laws = next((line.laws for line in done.matrix if line.rule == rule), ())
+        laws = next((line.laws for line in done.matrix if (line.rule, line.params) == own), ())
         for i, law in enumerate(laws[: done.n_tested]):
             if law is not None:
                 chances.append(law.acceptance)
@@ -225,13 +228,15 @@ def pace(rounds: Sequence[Round]) -> list[dict]:
     return out
 
 
-def describe(rounds: Sequence[Round], rule: str | None = None) -> dict:
+def describe(
+    rounds: Sequence[Round], rule: str | None = None, changed: dict[str, float] | None = None
+) -> dict:
     """All of the above as plain JSON types. `rule` names the line of the matrix that is the session's own
-    rule; None leaves out what its law expects."""
+    rule, `changed` its parameters that are not at their defaults; None leaves out what its law expects."""
     tested = tests(rounds)
     forms = closed_forms(tested)
     if rule is not None:
-        chances, accepted = own_law(rule, rounds)
+        chances, accepted = own_law(rule, rounds, changed)
         if len(chances):
             forms = [expectation(rule, chances, accepted), *forms]
     return {

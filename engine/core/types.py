@@ -326,6 +326,14 @@ class Rule(ABC):
     def params(self) -> dict[str, float]:
         return {param.name: getattr(self, param.name) for param in self.parameters}
 
+    @property
+    def changed(self) -> dict[str, float]:
+        """The parameters that are not at their defaults."""
+        values = self.params
+        return {
+            param.name: values[param.name] for param in self.parameters if values[param.name] != param.default
+        }
+
     def with_params(self, values: dict[str, float]) -> Rule:
         """The same rule with some parameters changed; raises BadSetting for an unknown name."""
         unknown = sorted(set(values) - {param.name for param in self.parameters})

@@ -79,6 +79,12 @@ def find(rule_id: str) -> Rule | None:
     return RULES.get(rule_id) or (loaded and loaded.rule)
 
 
+def with_own(rule: Rule) -> tuple[Rule, ...]:
+    """The table with a session's own rule in it: in its place with the session's parameters, or at the end
+    where it came from a file."""
+    return tuple((RULES | {rule.id: rule}).values())
+
+
 def named(name: str) -> str:
     """The id of a rule that a person names: an id as it is, or a Python file of their own, which is run and
     checked. Never to be asked about a name that comes out of a session. Raises BadSetting."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine import rules
 from inspector.figures import LOOK
 from inspector.stats_view import Statistics, own
 from inspector.tail import encode
@@ -70,6 +71,25 @@ def test_changed_parameters_are_not_held_against_default_laws(tmp_path):
     assert own(changed)[0] is None and "default parameters" in own(changed)[1]["why"]
     assert own(default) == ("lenient", {"closed_form": "sum min(p/l, q)", "why": ""})
     assert own(unknown)[0] is None and "file" in own(unknown)[1]["why"]
+
+
+def test_changed_parameters_are_held_against_their_own_law(toy):
+    """The session's rule stands in the matrix as it ran, so its law is there to be counted."""
+    session_id = run(toy, rule="lenient", params={"leniency": 0.8}, temperature=1.0)
+    found = toy.statistics.of(session_id)
+    rule = rules.get("lenient", leniency=0.8)
+    want = [
+        rule.position_law(done.block.p[i], done.block.q[i]).acceptance
+        for done in toy.all_rounds(session_id)
+        for i in range(done.n_tested)
+    ]
+    own_form = found["closed_forms"][0]
+    assert (own_form["name"], found["why"]) == ("lenient", "")
+    assert own_form["expected"] == pytest.approx(sum(want) / len(want))
+    judged = [{line.rule: line for line in done.matrix}["lenient"] for done in toy.all_rounds(session_id)]
+    for done, line in zip(toy.all_rounds(session_id), judged, strict=True):
+        assert line.params == {"leniency": 0.8}
+        assert (line.n_accepted, line.next_token) == (done.verdict.n_accepted, done.verdict.next_token)
 
 
 def test_an_empty_session_has_statistics_without_figures(tmp_path):
