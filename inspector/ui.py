@@ -179,8 +179,11 @@ def launch(
         server_port=port,
         root_path=root_path,
         inbrowser=in_browser,
-        prevent_thread_lock=not wait,
-        quiet=not wait,
+        prevent_thread_lock=True,
+        quiet=True,
         **launch_options(),
     )
+    if wait:
+        print(f"Draftscope is at {url} (Ctrl-C ends it)", flush=True)
+        demo.block_thread()
     return url
