@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from engine import rules
+from engine import faults, rules
 from engine.core.coins import PhiloxCoins
 from engine.core.events import SessionStarted
 from engine.core.types import Rule, Sampling, within
@@ -31,6 +31,7 @@ class Request:
     k: int = 4
     max_tokens: int = 64
     stop: tuple[str, ...] = ()
+    fault: str = ""  # one of engine.faults, switched on to be seen failing
 
 
 def plan(request: Request) -> SessionStarted:
@@ -61,6 +62,7 @@ def plan(request: Request) -> SessionStarted:
         k=request.k,
         max_tokens=request.max_tokens,
         stop=tuple(stop for stop in request.stop if stop),
+        fault=faults.checked(request.fault, request.sampling, drafter, request.k),
     )
 
 
@@ -88,7 +90,7 @@ def check_unicode(text: str) -> None:
 
 
 def under(started: SessionStarted, rule_id: str, params: dict[str, float] | None = None) -> SessionStarted:
-    """The same session under another rule: all else, the seed and a branch's beginning included, stays."""
+    """The same session under another rule: all else stays, seed, fault and a branch's beginning too."""
     again = plan(
         Request(
             prompt=started.prompt,
@@ -102,6 +104,7 @@ def under(started: SessionStarted, rule_id: str, params: dict[str, float] | None
             k=started.k,
             max_tokens=started.max_tokens,
             stop=started.stop,
+            fault=started.fault,
         )
     )
     return replace(again, forced=started.forced, attempts=started.attempts)

@@ -22,7 +22,7 @@ class SessionInfo:
     `vocab`, `tokenizer` and `versions` are known once the prompt was read. `rounds` to `sum_prod` are the
     fields of `counters`, kept beside the events so that a list needs no fold; `relation` outlives a
     deleted parent. `branch_at` is the position of a branch's forced token; `imported` says when a session
-    that was run elsewhere came in from a file, None for one's own.
+    that was run elsewhere came in from a file, None for one's own. `fault` is "" for a healthy session.
     """
 
     id: int
@@ -60,6 +60,7 @@ class SessionInfo:
     sum_prod: float
     branch_at: int | None = None
     imported: str | None = None  # ISO 8601, UTC
+    fault: str = ""  # of engine.faults, switched on on purpose
 
     @property
     def counters(self) -> Counters:

@@ -11,7 +11,9 @@ from storage.session_line import as_text
 
 _SEARCHED = (
     "casefold("
-    + " || char(10) || ".join(("title", "note", "tags", "prompt", "rule", "drafter", "target", "status"))
+    + " || char(10) || ".join(
+        ("title", "note", "tags", "prompt", "rule", "drafter", "target", "status", "fault")
+    )
     + ")"
 )
 
@@ -31,7 +33,8 @@ FACETS = ("rule", "drafter", "target", "status")
 @dataclass(frozen=True)
 class Listing:
     """What a list shows. Each word of `search` must occur, in any letter case, in the title, note, tags,
-    prompt, rule, drafter, target or status; the other fields narrow it further, None leaves one open."""
+    prompt, rule, drafter, target, status or fault; the other fields narrow it further, None leaves one
+    open."""
 
     search: str = ""
     rule: str | None = None

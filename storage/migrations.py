@@ -45,6 +45,12 @@ def note_branches_and_imports(db: Database) -> None:
     db.execute("ALTER TABLE sessions ADD COLUMN imported TEXT")
 
 
+@draftscope()
+def note_faults(db: Database) -> None:
+    """Which fault a session was run with on purpose; '' for a healthy one. No older session has any."""
+    db.execute("ALTER TABLE sessions ADD COLUMN fault TEXT NOT NULL DEFAULT ''")
+
+
 SESSIONS = """CREATE TABLE sessions (
    id INTEGER PRIMARY KEY AUTOINCREMENT,
    parent_id INTEGER REFERENCES sessions(id) ON DELETE SET NULL,

@@ -22,6 +22,7 @@ def as_text(value: str) -> str:
 def new_line(started: dict) -> dict[str, object]:
     """The columns of a new session from the plain body of its SessionStarted."""
     texts = {name: as_text(started[name]) for name in ("prompt", "target", "drafter", "rule", "asked")}
+    texts["fault"] = as_text(started.get("fault", ""))
     return texts | {
         "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "status": "queued",

@@ -107,7 +107,7 @@ class SharedDrafter:
 
     def propose(self, context: Tokens, k: int, sampling: Sampling, coins: Coins) -> Draft:
         tokens: Tokens = ()
-        while step := self.known.get((context, k, tokens)):
+        while step := self.known.get((self.prompt, context, k, tokens)):
             if step.row is None:
                 return Draft(tokens, step.rows)
             tokens += (coins.choose(step.row, step.at),)
@@ -128,7 +128,7 @@ class _Memory:
     """The coins of one real proposal: draws that fell already are repeated, and every row is written down."""
 
     def __init__(self, drafter: SharedDrafter, context: Tokens, k: int, fallen: Tokens, coins: Coins) -> None:
-        self.known, self.context, self.k = drafter.known, context, k
+        self.known, self.place = drafter.known, (drafter.prompt, context, k)
         self.fallen, self.coins = fallen, coins
         self.drawn: Tokens = ()
 
@@ -140,7 +140,7 @@ class _Memory:
         return token
 
     def note(self, step: _Step) -> None:
-        key = (self.context, self.k, self.drawn)
+        key = (*self.place, self.drawn)
         if self.known.get(key) is None:
             self.known.put(key, step, 1 if step.row is None else 2 * len(step.row.ids))
 
