@@ -38,6 +38,17 @@ WAVE = 4
 Asked = tuple[str, dict[str, float]]
 
 
+def repeated(values: tuple) -> object | None:
+    """The first value that stood before; values may hold dicts."""
+    seen = set()
+    for value in values:
+        key = json.dumps(value, sort_keys=True)
+        if key in seen:
+            return value
+        seen.add(key)
+    return None
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What is compared: `settings` under every rule, for every prompt and seed. The first rule is the one the
@@ -57,9 +68,9 @@ class Comparison:
         ):
             if not 1 <= len(values) <= most:
                 raise BadSetting(f"{len(values)} {name} were named.", f"Name 1 to {most}.")
-            for i, value in enumerate(values):
-                if value in values[:i]:
-                    raise BadSetting(f"{value!r} stands twice among the {name}.", "Name each once.")
+            twice = repeated(values)
+            if twice is not None:
+                raise BadSetting(f"{twice!r} stands twice among the {name}.", "Name each once.")
         if self.runs > MAX_RUNS:
             raise BadSetting(f"That makes {self.runs} runs.", f"Ask for at most {MAX_RUNS}.")
 
