@@ -11,31 +11,32 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from engine import rules, session
-from engine.core import branch, replay
+from engine.core import branch
 from engine.core.ending import visible_text
 from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
-from engine.core.stats import Counters
 from engine.drafters.spec import BITS
 from engine.errors import BadSetting, EngineError
+from engine.faults import FAULTS
 from engine.session import Request
 from engine.verification import Verification
 from engine.worker import Run, Worker
 from inspector import law_view, view_model
 from inspector.comparisons import Comparisons
 from inspector.form import form_of, request_of
+from inspector.lane_lines import LaneLines
+from inspector.lanes import Lanes, closed_forms
 from inspector.library import Library, line_view
 from inspector.own_rules import in_form
 from inspector.sharing import Sharing
 from inspector.sinks import LateSink, Listener, StoreSink, deaf
 from inspector.stats_view import Statistics
 from inspector.verifying import Verifying
-from storage import SessionInfo, Store
+from storage import Store
 
-MAX_LANES = 6
 DEFAULT_PROMPT = "Why is the sky blue?"
 
 
-class Controller(Sharing, Verifying):
+class Controller(Lanes, Sharing, Verifying):
     """One store, one worker. Safe to call from any thread."""
 
     def __init__(self, store: Store, worker: Worker | None = None) -> None:
@@ -44,6 +45,7 @@ class Controller(Sharing, Verifying):
         self.warming = ""
         self.library = Library(store)
         self.statistics = Statistics(store)
+        self.lines = LaneLines(store)
         self.comparisons = Comparisons(store, self.worker)
         self.own_rules = True  # whether the form may name a Python file as its rule
         self._runs: dict[int, Run] = {}
@@ -73,15 +75,6 @@ class Controller(Sharing, Verifying):
         run = Run(started, sink)
         self.worker.submit(run)
         return run, sink
-
-    def rerun(self, session_id: int, rule_ids: list[str]) -> list[int]:
-        """Run a session again under each rule, same prompt, seed and settings; the new sessions' ids.
-
-        Raises BadSetting for an unknown rule or too many, EngineError for a session that read no prompt.
-        """
-        started, prompt = self.beginning(session_id)
-        lanes = [session.under(started, *own_params(started, rule)) for rule in distinct(rule_ids)]
-        return [self._submit(lane, session_id, prompt) for lane in lanes]
 
     def _submit(
         self,
@@ -208,60 +201,7 @@ class Controller(Sharing, Verifying):
         special = set(prompt.special)
         return {str(i): view_model.piece_view(piece, i in special) for i, piece in found.items()}
 
-    # Comparing
-
-    def lanes(self, session_id: int, children: list[int]) -> list[dict]:
-        """Re-runs beside the session they repeat; under its own rule also whether it was reproduced."""
-        parent = self.store.session(session_id)
-        return [self._lane(parent, child) for child in children]
-
-    def _lane(self, parent: SessionInfo, child: int) -> dict:
-        info = self.store.session(child)
-        baseline, rounds = self.all_rounds(parent.id), self.all_rounds(child)
-        lane = {
-            "rule": info.rule,
-            "asked": info.asked,
-            "rule_reason": self.store.started(child).reason,
-            "mode": info.relation or "rerun",
-            "session": child,
-            "status": info.status,
-            "reason": info.reason,
-            "text": self.text(child) if rounds else "",
-            "counters": info.counters.to_dict(),
-            **closed_forms(info.counters),
-            "first_divergence": replay.first_divergence(self.output(parent.id), self.output(child)),
-        }
-        own = info.relation != "branch" and (info.rule, info.params) == (parent.rule, parent.params)
-        return lane | (repetition(parent, baseline, info, rounds) if own else {})
-
-    def rejudge(self, session_id: int, rule_ids: list[str]) -> list[dict]:
-        """The stored blocks under other rules, same drafts, same coins; no model runs."""
-        started, prompt = self.beginning(session_id)
-        baseline, ran = self.all_rounds(session_id), rules.get(started.rule, **started.params)
-        lanes = []
-        for rule_id in distinct(rule_ids):
-            asked, rule, why = session.chosen(*own_params(started, rule_id), started.sampling)
-            judged = replay.rejudge(baseline, rule, started.seed, ran, dict(started.attempts))
-            lane = {"rule": rule.id, "asked": asked.id, "rule_reason": why}
-            lane |= {"mode": "rejudge", "session": session_id}
-            lane |= self._judged(started, prompt, baseline, judged)
-            lanes.append(lane | (confirmation(baseline, judged) if rule == ran else {}))
-        return lanes
-
-    def _judged(
-        self, started: SessionStarted, prompt: PromptRead, baseline: list[Round], judged: replay.Rejudged
-    ) -> dict:
-        whole, again = branch.output(started, baseline), branch.output(started, judged.rounds)
-        return {
-            "status": "finished" if judged.complete else "needs a run",
-            "reason": judged.why,
-            "exact": judged.exact,
-            "missing_mass": judged.tail,
-            "text": self.text_of(again, prompt, started.stop),
-            "counters": judged.counters.to_dict(),
-            **closed_forms(judged.counters),
-            "first_divergence": replay.first_divergence(whole, again),
-        }
+    # What can be chosen
 
     def choices(self) -> dict:
         """What the form offers, and its defaults."""
@@ -269,63 +209,9 @@ class Controller(Sharing, Verifying):
             "targets": ["bundled"],
             "drafters": [*(f"self:{bits}bit" for bits in BITS), "lookup", "none"],
             "rules": [rule_view(rule) for rule in rules.RULES.values()],
+            "faults": [{"id": fault.id, "title": fault.title} for fault in FAULTS.values()],
             "defaults": form_of(Request(prompt=DEFAULT_PROMPT)),
         }
-
-
-def own_params(started: SessionStarted, rule_id: str) -> tuple[str, dict[str, float]]:
-    """A lane's rule and parameters: the session's own where it is the session's own rule."""
-    return rule_id, started.params if rule_id in (started.rule, started.asked) else {}
-
-
-def distinct(rule_ids: list[str]) -> list[str]:
-    """The rules of a comparison, each once. Raises BadSetting for none, too many, or an unknown one."""
-    wanted = list(dict.fromkeys(rule_ids))
-    if not 1 <= len(wanted) <= MAX_LANES:
-        raise BadSetting(f"{len(wanted)} rules were named.", f"Name 1 to {MAX_LANES}.")
-    for rule_id in wanted:
-        rules.get(rule_id)
-    return wanted
-
-
-def closed_forms(counters: Counters) -> dict:
-    """What theory expects of the tested positions."""
-    names = ("closed_form_sum_min", "closed_form_sum_prod")
-    return {name: getattr(counters, name) for name in names}
-
-
-def repetition(parent: SessionInfo, baseline: list[Round], child: SessionInfo, rounds: list[Round]) -> dict:
-    """Whether a re-run under the session's own rule repeats it, token for token and coin for coin.
-
-    A session that was cut short is repeated when all it has is; `reproduced` is None for a re-run that
-    was itself cut short before it came as far.
-    """
-    if parent.status != "finished":
-        rounds = rounds[: len(baseline)]
-    cut_short = child.status != "finished" and len(rounds) < len(baseline)
-    difference = replay.difference(baseline[: len(rounds)] if cut_short else baseline, rounds)
-    changed = changed_versions(parent.versions, child.versions)
-    if difference and changed:
-        difference += f" ({'; '.join(changed)})"
-    return {"reproduced": False if difference else None if cut_short else True, "difference": difference}
-
-
-def changed_versions(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """What computed a session and its re-run, where that differs: `batch` is a version too, because passes
-    that sessions share have other last bits."""
-    return [
-        f"{name} {then.get(name, 'none')} then, {now.get(name, 'none')} now"
-        for name in dict.fromkeys((*now, *then))
-        if then.get(name) != now.get(name)
-    ]
-
-
-def confirmation(baseline: list[Round], judged: replay.Rejudged) -> dict:
-    """Whether the stored rows and the seed lead the session's own rule to the coins, tests and tokens that
-    are stored; None where rows that had been cut led it elsewhere."""
-    difference = replay.difference(baseline, judged.rounds)
-    reproduced = not difference if judged.exact or not difference else None
-    return {"reproduced": reproduced, "difference": difference}
 
 
 def rule_view(rule: rules.Rule) -> dict:

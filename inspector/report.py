@@ -14,7 +14,9 @@ from engine.core.events import Judged, Round
 from engine.core.types import Row
 from engine.errors import BadSetting
 from inspector import view_model
-from inspector.controller import Controller, closed_forms
+from inspector.controller import Controller
+from inspector.faults import marked, watermark
+from inspector.lanes import closed_forms
 from inspector.law_view import drafts_otherwise
 from storage import Store, default_path
 
@@ -38,6 +40,8 @@ def session_object(controller: Controller, session_id: int) -> dict:
         "rule": info.rule,
         "asked": info.asked,
         "rule_reason": started.reason,
+        "fault": info.fault,
+        "watermark": watermark(info.fault, info.rule),
         "status": info.status,
         "reason": info.reason,
         "counters": info.counters.to_dict(),
@@ -237,9 +241,11 @@ def lanes_text(body: dict) -> str:
             line += f"  {lane['status']}: {lane['reason']}"
         if lane["rule_reason"]:
             line += f"  instead of {lane['asked']}, {lane['rule_reason']}"
+        if lane["watermark"]:
+            line += f"  [{lane['watermark']}]"
         lines.append(line)
     for lane in body["lanes"]:
-        lines += ["", f"{lane['rule']} (session {lane['session']})", lane["text"]]
+        lines += ["", marked(f"{lane['rule']} (session {lane['session']})", lane["watermark"]), lane["text"]]
     return "\n".join(lines)
 
 
@@ -256,6 +262,8 @@ def show_text(body: dict) -> str:
     lines = [
         f"session {body['session']}: {head['rule']}, {head['drafter']}, seed {head['seed']}, {head['status']}"
     ]
+    if head["watermark"]:
+        lines.append(head["watermark"])
     if head["reason"]:
         lines.append(f"{head['asked']} runs as {head['rule']}: {head['reason']}")
     for one in body["rounds"]:

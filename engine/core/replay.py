@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+import numpy as np
+
 from engine.core import ending, loop, rows, stats
 from engine.core.coins import RecordingCoins, judge
 from engine.core.events import Round, StageTimes
@@ -149,3 +151,58 @@ def _first_pair(left: tuple, right: tuple) -> str:
     pairs = (pair for pair in zip_longest(left, right) if pair[0] != pair[1])
     x, y = next(pairs)
     return f"{x} and {y}"
+
+
+@dataclass(frozen=True)
+class RowDifference:
+    """The first row in which two runs of the same session differ: `side` "p" or "q" at an absolute position.
+
+    `tv` is the total variation distance between the two, over the tokens that both keep; `largest` the
+    biggest difference of one token's probability, and `token` that token.
+    """
+
+    round: int
+    position: int
+    side: str
+    tv: float
+    largest: float
+    token: int
+
+    def to_dict(self) -> dict:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def row_difference(a: Sequence[Round], b: Sequence[Round]) -> RowDifference | None:
+    """The first row that is not the same in both, in the order the rows were made; None where all are.
+
+    Rows behind the first differing token belong to different texts and are not compared.
+    """
+    for x, y in zip(a, b, strict=False):
+        for i, side, left, right in _rows_in_common(x, y):
+            if left != right:
+                return RowDifference(x.index, x.block.start + i, side, *_apart(left, right))
+        if x.block.tokens != y.block.tokens or x.emitted != y.emitted:
+            return None
+    return None
+
+
+def _rows_in_common(x: Round, y: Round) -> Iterable[tuple[int, str, Row, Row]]:
+    """The rows of two rounds that follow the same tokens: q before p, as far as the drafts agree."""
+    same = first_divergence(x.block.tokens, y.block.tokens)
+    n = min(x.block.k, y.block.k) if same is None else same
+    for side in ("q", "p"):
+        left, right = getattr(x.block, side), getattr(y.block, side)
+        for i in range(min(n + 1, len(left), len(right))):
+            yield i, side, left[i], right[i]
+
+
+def _apart(a: Row, b: Row) -> tuple[float, float, int]:
+    """TV, the largest difference and its token; what one of two cut rows leaves out is not counted."""
+    ids, left, right = rows.pair(a, b)
+    if not (a.exact and b.exact):
+        both = np.isin(ids, a.ids) & np.isin(ids, b.ids)
+        ids, left, right = ids[both], left[both], right[both]
+    if not len(ids):
+        return 1.0, 1.0, int(a.ids[0])
+    gaps = np.abs(left - right)
+    return float(gaps.sum() / 2), float(gaps.max()), int(ids[int(np.argmax(gaps))])

@@ -14,7 +14,9 @@ from engine.core import replay
 from engine.core.events import Round, StageTimes
 from engine.core.types import Sampling
 from engine.errors import BadSetting, EngineError
-from inspector.controller import MAX_LANES, Controller, repetition
+from inspector.controller import Controller
+from inspector.lane_lines import repetition
+from inspector.lanes import MAX_LANES
 from storage import Store
 from tests.playing import NO_EOS, SHORT_ROWS, asked, play, rounds_of, table, tokens_of
 
@@ -131,7 +133,11 @@ def test_a_session_that_was_cut_short_is_repeated_as_far_as_it_went(controller, 
     info, rounds = controller.store.session(session_id), rounds_of(controller, session_id)
     stopped = replace(info, status="stopped")
     assert repetition(stopped, rounds[:2], info, rounds)["reproduced"] is True
-    assert repetition(info, rounds, stopped, rounds[:2]) == {"reproduced": None, "difference": ""}
+    assert repetition(info, rounds, stopped, rounds[:2]) == {
+        "reproduced": None,
+        "difference": "",
+        "row": None,
+    }
     assert repetition(info, rounds, info, rounds[:2])["reproduced"] is False
     other = [replace(rounds[0], emitted=()), *rounds[1:]]
     assert repetition(info, rounds, stopped, other[:2])["reproduced"] is False
