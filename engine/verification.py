@@ -14,6 +14,7 @@ from engine.core.tally import LENGTH
 from engine.core.types import Sampling
 from engine.core.verify import Finding, Question
 from engine.drafters import spec
+from engine.errors import BadSetting
 from engine.models import Models, Pair
 from engine.session import Request, plan
 
@@ -30,6 +31,11 @@ SAMPLES = 4000
 
 def planned(request: Request, samples: int) -> SessionStarted:
     """The session every sample begins. Raises BadSetting for what cannot be run or cannot be tested."""
+    if request.fault:
+        raise BadSetting(
+            f"A verification was asked for with the fault {request.fault}.",
+            "It tests the engine as it is; run a session with the fault to see it.",
+        )
     started = plan(replace(request, max_tokens=max(LENGTH, request.k)))
     question(started, (0,), samples)
     return started

@@ -16,12 +16,16 @@ import click
 from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
+from engine.faults import FAULTS
 from inspector import cli_compare, cli_share, cli_verify, live, log_report, own_rules, report
 from inspector.controller import Controller
+from inspector.faults import marked
 from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
 from storage import Store
 
 RULE_HELP = f"One of {', '.join(rules.RULES)}; or a Python file of your own."
+
+FAULT_HELP = f"Switch a fault of the engine on, on purpose: {', '.join(FAULTS)}."
 
 EXIT_HELP = (
     "Exit status: 0 done, 1 a session failed, 2 wrong input, 130 stopped by Ctrl-C (what a session had "
@@ -54,6 +58,7 @@ def cli(context: click.Context, db: Path | None, host: str, port: int | None, in
 @click.option("--rule", default=DEFAULTS.rule, show_default=True, help=RULE_HELP)
 @click.option("--param", multiple=True, metavar="NAME=VALUE", help="A parameter of the rule.")
 @click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True)
+@click.option("--fault", default="", metavar="NAME", help=FAULT_HELP)
 @generation_options
 @common
 @click.pass_obj
@@ -68,8 +73,10 @@ def run(
         if as_json:
             report.emit(body)
         else:
-            click.echo(f"\nsession {session_id}: {body['status']} ({body['reason']})")
-            click.echo(stats.acceptance_line(body["rule"], store.session(session_id).counters))
+            line = f"session {session_id}: {body['status']} ({body['reason']})"
+            click.echo("\n" + marked(line, body["watermark"]))
+            counters = store.session(session_id).counters
+            click.echo(stats.acceptance_line(body["rule"], counters, body["fault"]))
         return exit_status([body])
 
 

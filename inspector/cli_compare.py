@@ -139,6 +139,7 @@ def text(body: dict) -> str:
             lines.append(line)
     lines += [
         "",
+        *(f"{rule['rule']}: {rule['watermark']}" for rule in body["rules"] if rule["watermark"]),
         f"intervals: {body['level']:.0%}, Student's t; differences in pairs of equal prompt and seed",
     ]
     lines += [

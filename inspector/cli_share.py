@@ -11,6 +11,7 @@ import click
 from engine.errors import BadSetting
 from inspector import report
 from inspector.controller import Controller
+from inspector.faults import marked
 from inspector.live import tell_of_another_rule
 from inspector.options import common, exit_status
 from storage import Store, StoreError
@@ -49,7 +50,8 @@ def branch(
             report.emit(body)
         else:
             click.echo(body["text"])
-            click.echo(f"\nsession {child}, a branch of {session_id} at {position}: {body['status']}")
+            line = f"session {child}, a branch of {session_id} at {position}: {body['status']}"
+            click.echo("\n" + marked(line, body["watermark"]))
         return exit_status([body])
 
 

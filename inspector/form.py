@@ -7,12 +7,12 @@ from engine.core.types import Sampling
 from engine.errors import BadSetting
 from engine.session import Request
 
-SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "min_p")
+SAMPLING_FIELDS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
 
 
 def form_of(request: Request) -> dict:
     """A request as the screen's form holds it."""
-    names = ("prompt", "raw", "target", "drafter", "rule", "seed", "k", "max_tokens")
+    names = ("prompt", "raw", "target", "drafter", "rule", "seed", "k", "max_tokens", "fault")
     form = {name: getattr(request, name) for name in names}
     form |= {name: getattr(request.sampling, name) for name in SAMPLING_FIELDS}
     return form | {"stop": request.stop[0] if request.stop else ""}
@@ -21,7 +21,7 @@ def form_of(request: Request) -> dict:
 def form_of_session(started: SessionStarted) -> tuple[dict, list[str]]:
     """A session's settings as the form holds them, under the rule it asked for; and those that the form has
     no place for, in words."""
-    names = ("prompt", "raw", "target", "drafter", "seed", "k", "max_tokens")
+    names = ("prompt", "raw", "target", "drafter", "seed", "k", "max_tokens", "fault")
     form: dict = {name: getattr(started, name) for name in names}
     form |= {name: getattr(started.sampling, name) for name in SAMPLING_FIELDS}
     params = started.params if started.asked == started.rule else {}
@@ -38,10 +38,10 @@ def form_of_session(started: SessionStarted) -> tuple[dict, list[str]]:
 
 def request_of(form: dict) -> Request:
     """The screen's form as a request; what is left out stays at its default. Raises BadSetting."""
-    sampling: dict = {n: number(n, form[n]) for n in ("temperature", "top_p", "min_p") if n in form}
+    sampling: dict = {n: number(n, form[n]) for n in SAMPLING_FIELDS if n in form and n != "top_k"}
     if "top_k" in form:
         sampling["top_k"] = whole("top_k", form["top_k"])
-    texts = {n: text(n, form[n]) for n in ("target", "drafter", "rule") if n in form}
+    texts = {n: text(n, form[n]) for n in ("target", "drafter", "rule", "fault") if n in form}
     wholes = {n: whole(n, form[n]) for n in ("seed", "k", "max_tokens") if n in form}
     stop = form.get("stop") or ()
     return Request(

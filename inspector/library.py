@@ -10,6 +10,7 @@ import logging
 import threading
 
 from engine.errors import BadSetting, EngineError
+from inspector.faults import watermark
 from inspector.form import form_of_session
 from storage import Listing, SessionInfo, Store
 
@@ -147,10 +148,11 @@ def line_view(info: SessionInfo) -> dict:
     """A session as the list shows it."""
     names = ("id", "parent_id", "relation", "created", "title", "note", "starred", "prompt", "rule", "asked")
     names += ("params", "drafter", "target", "seed", "k", "max_tokens", "temperature", "status")
-    names += ("emitted", "rounds", "branch_at", "imported")
+    names += ("emitted", "rounds", "branch_at", "imported", "fault")
     line = {name: getattr(info, name) for name in names}
     return line | {
         "tags": list(info.tags),
+        "watermark": watermark(info.fault, info.rule),
         "end_reason": info.reason,
         "accepted": info.accepted,
         "positions_tested": info.positions_tested,

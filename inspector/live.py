@@ -11,6 +11,7 @@ import click
 from engine.core.events import Event, PromptRead, Round, SessionStarted
 from engine.errors import EngineError
 from inspector.controller import Controller
+from inspector.faults import watermark
 
 
 class TextStream:
@@ -117,9 +118,12 @@ def follow(controller: Controller, started: SessionStarted, to_stderr: bool) -> 
 
 
 def tell_of_another_rule(started: SessionStarted) -> None:
-    """On stderr, where a session runs another rule than it was asked to."""
+    """On stderr, where a session runs another rule than it was asked to, or is faulty on purpose."""
     if started.reason:
         click.echo(f"{started.asked} runs as {started.rule}: {started.reason}", err=True)
+    mark = watermark(started.fault, started.rule)
+    if mark:
+        click.echo(mark, err=True)
 
 
 def rerun(controller: Controller, session_id: int, rule_ids: list[str]) -> list[int]:

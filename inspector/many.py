@@ -27,6 +27,7 @@ from engine.core.types import within
 from engine.errors import BadSetting, EngineError
 from engine.session import Request
 from engine.worker import Run, Task, Worker
+from inspector.faults import watermark
 from inspector.sinks import StoreSink, deaf
 from storage import SessionInfo, Store
 
@@ -60,7 +61,12 @@ class Comparison:
     seeds: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Raises BadSetting for none or too many of anything, and for one that stands twice."""
+        """Raises BadSetting for none or too many of anything, for one that stands twice, and for a fault."""
+        if self.settings.fault:
+            raise BadSetting(
+                f"A comparison was asked for with the fault {self.settings.fault}.",
+                "Compare rules without it; a session with it is run by itself.",
+            )
         for name, values, most in (
             ("rules", self.rules, MAX_RULES),
             ("prompts", self.prompts, MAX_RUNS),
@@ -83,6 +89,7 @@ class Comparison:
         """The name of the settings that all runs share, by their content. Rules, prompts and seeds are not
         in it: a wider comparison finds the runs of a narrower one."""
         shared = session.plan(replace(self.settings, prompt="-", seed=0, rule="argmax", params={})).to_dict()
+        del shared["fault"]  # there is none, and older comparisons keep their name
         text = json.dumps(shared, sort_keys=True)
         return f"compare-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
@@ -214,6 +221,7 @@ class Many:
             "rules": [
                 {"rule": label(asked), "runs": sum(map(bool, columns[number]))}
                 | {"ran": self.lanes[number].rule, "rule_reason": self.lanes[number].reason}
+                | {"watermark": watermark("", self.lanes[number].rule)}
                 | {"scores": {name: estimates(columns, number, name) for name in SCORES}}
                 for number, asked in enumerate(self.comparison.rules)
             ],

@@ -127,8 +127,21 @@ def more_settings(choices: dict, fields: dict[str, Component], own_rules: bool) 
         fields["top_p"] = number(defaults, "top_p", "Top-p (1: off)", None, step=0.05)
         fields["min_p"] = number(defaults, "min_p", "Min-p (0: off)", None, step=0.01)
         fields["stop"] = gr.Textbox(label="Stop string", value="", scale=1, min_width=110)
+        fields["repetition_penalty"] = number(
+            defaults, "repetition_penalty", "Repetition penalty (1: off)", None, step=0.05
+        )
         fields["raw"] = gr.Checkbox(
             label="Raw prompt, no chat template", value=defaults["raw"], min_width=200
+        )
+    with gr.Row(elem_classes="ds-settings"):
+        faults = [(f"{fault['title']} ({fault['id']})", fault["id"]) for fault in choices["faults"]]
+        fields["fault"] = gr.Dropdown(
+            [("none", ""), *faults],
+            value=defaults["fault"],
+            label="Fault on purpose: break the engine to see how it shows; the session is marked for good",
+            scale=1,
+            min_width=280,
+            elem_id="fault",
         )
     with gr.Row(elem_classes="ds-settings", visible=own_rules):
         return gr.Textbox(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 #: In the order in which the app's own page links them.
-STYLES = ("inspector.css", "inspect.css", "library.css")
+STYLES = ("inspector.css", "inspect.css", "library.css", "data.css")
 #: Rounds read at once.
 PAGE = 200
 
@@ -83,6 +83,7 @@ def record(controller: Controller, session_ids: list[int]) -> dict:
         "rounds": rounds,
         "pieces": pieces,
         "rules": controller.choices()["rules"],
+        "compared": controller.compared(session_ids),
         "first": {
             "s": session_ids[0],
             "cursor": {"round": 0, "pos": -1},
@@ -96,6 +97,7 @@ def listed(head: dict) -> dict:
     """A session's line in the list, from its head."""
     names = ("id", "parent_id", "relation", "created", "title", "note", "starred", "tags", "prompt", "rule")
     names += ("asked", "drafter", "target", "seed", "k", "max_tokens", "status", "rounds", "branch_at")
+    names += ("fault", "watermark")
     counters = head["counters"]
     line = {name: head[name] for name in names if name in head}
     counted = ("emitted", "accepted", "positions_tested", "per_position_acceptance")

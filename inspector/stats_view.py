@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from engine import rules
 from engine.core import session_stats
 from engine.core.events import Judged, Round
+from inspector.faults import watermark
 from storage import SessionInfo, Store
 
 #: Sessions whose statistics are kept; a finished session never changes.
@@ -44,6 +45,7 @@ class Statistics:
         law, words = own(info, line)
         body = session_stats.describe(rounds, law, line.params if line else None)
         body |= {"session": info.id, "rule": info.rule, **words}
+        body["watermark"] = watermark(info.fault, info.rule)
         return body | {"figures": figures.all_of(body)}
 
 

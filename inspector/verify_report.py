@@ -10,6 +10,7 @@ from engine.core.rivals import Power, Rival
 from engine.core.tally import Acceptance
 from engine.core.verify import Finding, Violation
 from engine.verification import Verification
+from inspector.faults import watermark
 
 ODDS = 1 / exactness.ALPHA
 CAUGHT = 0.9  # power above which a rule is said to be caught
@@ -21,6 +22,7 @@ def verify_object(check: Verification) -> dict:
     names = ("prompt", "raw", "target", "drafter", "rule", "params", "asked", "seed", "k")
     return {name: getattr(started, name) for name in names} | {
         "rule_reason": started.reason,
+        "watermark": watermark("", started.rule),
         "sampling": started.sampling.to_dict(),
         "samples": check.samples,
         "status": check.status,
@@ -118,6 +120,7 @@ def verify_text(body: dict) -> str:
     """The object of a finished verification as people read it."""
     found = body["result"]
     lines = [
+        *([body["watermark"]] if body["watermark"] else []),
         f"{body['rule']} with {body['drafter']}, {body['samples']} samples, seeds from {body['seed']}",
         f"verdict       {found['verdict']}",
         *(f"              {reason}" for reason in found["reasons"]),

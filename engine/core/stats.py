@@ -91,8 +91,9 @@ def counters(events: Iterable[Event]) -> Counters:
     return total
 
 
-def acceptance_line(rule: str, c: Counters) -> str:
-    """The line a finished session prints; the same keys, in the same order, as servers that log one."""
+def acceptance_line(rule: str, c: Counters, fault: str = "") -> str:
+    """The line a finished session prints; the same keys, in the same order, as servers that log one. One that
+    was faulty on purpose has its `fault` at the end."""
     rates = {
         "per_position_acceptance": c.per_position_acceptance,
         "acceptance_rate": c.acceptance_rate,
@@ -106,6 +107,7 @@ def acceptance_line(rule: str, c: Counters) -> str:
         "accepted": c.accepted,
     }
     shown = counts | {key: "n/a" if value is None else f"{value:.4f}" for key, value in rates.items()}
+    shown |= {"fault": fault} if fault else {}
     return "[Speculative acceptance] " + " ".join(f"{key}={value}" for key, value in shown.items())
 
 

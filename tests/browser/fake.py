@@ -345,5 +345,8 @@ class FakeController:
             "top_k": 0,
             "top_p": 0.95,
             "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "fault": "",
         }
-        return {"targets": ["toy"], "drafters": ["toy", "lookup"], "rules": rules, "defaults": defaults}
+        offered = {"targets": ["toy"], "drafters": ["toy", "lookup"], "rules": rules, "faults": []}
+        return offered | {"defaults": defaults}
