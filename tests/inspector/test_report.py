@@ -220,6 +220,7 @@ def lane(**changes) -> dict:
         "rule": "block",
         "asked": "block",
         "rule_reason": "",
+        "watermark": "",
         "mode": "rerun",
         "session": 7,
         "status": "finished",
