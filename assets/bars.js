@@ -1,8 +1,9 @@
 // p and q of the selected position, one row a token: the shared part min(p, q), what only q has (thrown
 // away on a rejection) and what only p has (what the residual refills). Both excess areas sum to TV.
 
+import { branchLine } from "./data/branch.js";
 import { el, replace, tokenText } from "./dom.js";
-import { decimal, percent } from "./format.js";
+import { decimal, percent, spoken } from "./format.js";
 import { ROWS } from "./look.js";
 import { revealed } from "./stages.js";
 import { selected } from "./store.js";
@@ -10,7 +11,7 @@ import { selected } from "./store.js";
 const FLOOR = 1e-5;
 
 // A pane: { tools, root, render(state, visible) }.
-export function barsPane(store) {
+export function barsPane(store, actions = {}) {
   const note = el("p", { class: "ds-note" });
   const body = el("div", { class: "ds-bars-body" });
   const set = (name, value) => store.dispatch({ type: "option", name, value });
@@ -29,8 +30,10 @@ export function barsPane(store) {
     ROWS.map((n) => el("option", { value: n }, `${n} rows`)),
   );
   const tools = el("div", { class: "ds-tools" }, scale, rows);
-  const root = el("div", { class: "ds-bars" }, note, body);
+  const branch = branchLine(store, actions);
+  const root = el("div", { class: "ds-bars" }, note, branch.root, body);
   let drawn = null;
+  const picker = () => (branch.open() ? { chosen: branch.chosen(), pick: branch.pick } : null);
   return {
     tools,
     root,
@@ -38,7 +41,9 @@ export function barsPane(store) {
       const { session, round, position, next } = selected(state);
       const { log, bars } = state.options;
       const key = round
-        ? [session.id, round.i, state.cursor.pos, state.stage, log, bars, state.tables].join("/")
+        ? [session.id, session.head, round.i, state.cursor.pos, state.stage, log, bars, state.tables].join(
+            "/",
+          )
         : "";
       if (!visible || key === drawn) return;
       drawn = key;
@@ -52,7 +57,10 @@ export function barsPane(store) {
       const shown = seen.target ? place : withoutTarget(place);
       const marks = chosenTokens(round, place, seen);
       const view = state.tables ? numbersTable : table;
-      replace(body, view(session, shown, marks, { log, n: bars }));
+      branch.move(session, place);
+      const draw = () => replace(body, view(session, shown, marks, { log, n: bars, picker: picker() }));
+      branch.onChange(draw);
+      draw();
       replace(note, noteOf(shown, seen));
     },
   };
@@ -93,7 +101,25 @@ function visibleBars(place, marks, n) {
   return { shown, cut: cut.slice(0, Math.max(2, Math.round(n / 4))), rest };
 }
 
-function table(session, place, marks, { log, n }) {
+// A token's name in its row: a button where another token can be branched to.
+function rowName(session, token, picker) {
+  const text = tokenText(session.pieces[token], 14);
+  if (!picker) return text;
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "ds-rowpick",
+      "aria-pressed": String(picker.chosen === token),
+      "aria-label": `Choose ${spoken(session.pieces[token])} for a branch`,
+      "data-key": `pick-${token}`,
+      onclick: () => picker.pick(token),
+    },
+    text,
+  );
+}
+
+function table(session, place, marks, { log, n, picker }) {
   const { shown, cut, rest } = visibleBars(place, marks, n);
   const top = log
     ? 1
@@ -137,7 +163,7 @@ function table(session, place, marks, { log, n }) {
       shown.map(([token, p, q, rawP]) =>
         line(
           marks.has(token) ? "is-marked" : null,
-          tokenText(session.pieces[token], 14),
+          rowName(session, token, picker),
           p,
           q,
           marks.get(token)?.join(", "),
@@ -148,7 +174,7 @@ function table(session, place, marks, { log, n }) {
       hasRest(rest)
         ? line("is-rest", "rest of vocabulary", rest.p, rest.q, "", "every token that is not listed")
         : null,
-      cut.map(([token, , , rawP, rawQ]) => cutLine(session, token, rawP, rawQ, length, drafted)),
+      cut.map(([token, , , rawP, rawQ]) => cutLine(session, token, rawP, rawQ, length, drafted, picker)),
     ),
   );
 }
@@ -157,7 +183,7 @@ function table(session, place, marks, { log, n }) {
 const hasRest = ({ p, q }) => (p ?? 0) > 1e-12 || (q ?? 0) > 1e-12;
 
 // The same as numbers alone, for those who would rather read than measure.
-function numbersTable(session, place, marks, { n }) {
+function numbersTable(session, place, marks, { n, picker }) {
   const { shown, cut, rest } = visibleBars(place, marks, n);
   const both = (p, q) => p !== null && q !== null && q !== undefined;
   const cells = (p, q) => [
@@ -177,7 +203,7 @@ function numbersTable(session, place, marks, { n }) {
     );
   const heads = ["token", "id", "target p", "draft q", "min(p, q)", "p − q", "p/q"];
   const one = ([token, p, q], word, className) =>
-    line(tokenText(session.pieces[token], 14), word, String(token), cells(p, q), className);
+    line(rowName(session, token, picker), word, String(token), cells(p, q), className);
   return el(
     "table",
     { class: "ds-pqtable is-numbers" },
@@ -200,11 +226,11 @@ function numbersTable(session, place, marks, { n }) {
   );
 }
 
-function cutLine(session, token, rawP, rawQ, length, drafted) {
+function cutLine(session, token, rawP, rawQ, length, drafted, picker) {
   return el(
     "tr",
     { class: "is-cut", title: `id ${token}: removed by a filter; the grey bar is the probability before it` },
-    el("th", { scope: "row" }, tokenText(session.pieces[token], 14), el("span", { class: "ds-mark" }, "cut")),
+    el("th", { scope: "row" }, rowName(session, token, picker), el("span", { class: "ds-mark" }, "cut")),
     el(
       "td",
       { class: "ds-bar-cell" },

@@ -43,5 +43,13 @@ export function liveSource({ props, server, watch, follow, reuse, plotly }) {
     laws: (id, round, pos) => call("laws", { session: id, round, pos }),
     position: (id, round, pos) => call("position", { session: id, round, pos }),
     stop: (id) => call("stop", { session: id }),
+    tokens: (id, text) => call("tokens", { session: id, text }),
+    branch: (id, position, token, budget) =>
+      call("branch", { session: id, position, token, max_tokens: budget }),
+    storage: () => call("storage", {}),
+    sql: (query) => call("sql", { query }),
+    exportFile: (asked) => call("export", asked), // { sessions, children, kind }
+    fetchFile: (file, start) => call("fetch", { file, start }),
+    sendFile: call, // "expect", "send" and "take_in", in that order
   };
 }

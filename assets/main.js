@@ -3,6 +3,8 @@
 import { button, el, setText } from "./dom.js";
 import { breakPanel } from "./break_panel.js";
 import { commands } from "./commands.js";
+import { dataActions } from "./data/actions.js";
+import { dataView } from "./data/view.js";
 import { decisionPanel } from "./decision.js";
 import { helpSheet, listen } from "./keys.js";
 import { lanesView } from "./lanes.js";
@@ -47,6 +49,7 @@ export function mount(element, source) {
     star: line.list.canChange ? line.list.star : null,
     canStop: Boolean(source.stop),
     canRerun: Boolean(source.rerun),
+    ...dataActions(store, source, line),
   };
   const run = commands(store, actions, marks);
   const panes = [
@@ -64,6 +67,7 @@ export function mount(element, source) {
     breakPanel(store, actions, marks),
     statsView(store, actions),
     exactnessView(store, actions),
+    dataView(store, actions),
     sessionSheet(store, actions),
     toast(store, actions),
     warmingChip(store),
@@ -138,7 +142,7 @@ function layout([
   breaks,
   ...rest
 ]) {
-  const [stats, exactness, ...overlays] = rest;
+  const [stats, exactness, data, ...overlays] = rest;
   return el(
     "div",
     { class: "ds" },
@@ -154,6 +158,7 @@ function layout([
       under,
       stats,
       exactness,
+      data,
       el("div", { class: "ds-left" }, sessions, breaks),
     ),
     time,

@@ -1,5 +1,6 @@
 // The session on view: what runs, how far it is, what it has measured, and the views of it.
 
+import { originOf } from "./data/origin.js";
 import { button, el, replace, setText } from "./dom.js";
 import { decimal, share } from "./format.js";
 import { isLive } from "./store.js";
@@ -14,6 +15,7 @@ export function sessionBar(store, actions) {
     title: "Stop this session; its finished rounds are kept",
   });
   const what = el("span", { class: "ds-bar-what" });
+  const origin = el("span", { class: "ds-origin" });
   const measures = el("span", { class: "ds-measures" });
   const view = (id, text) =>
     button(text, { class: "ds-tab", onclick: () => actions.view(id), "data-view": id });
@@ -37,7 +39,7 @@ export function sessionBar(store, actions) {
   const root = el(
     "div",
     { class: "ds-sessionbar" },
-    el("div", { class: "ds-bar-left" }, name, status, stop, what),
+    el("div", { class: "ds-bar-left" }, name, origin, status, stop, what),
     el("div", { class: "ds-bar-right" }, measures, tabs, copied, link, help),
   );
   const why = el("p", { class: "ds-reason", hidden: true });
@@ -60,6 +62,7 @@ export function sessionBar(store, actions) {
       status.className = `ds-status is-${session?.status ?? "none"}`;
       stop.hidden = !session || !isLive(session.status) || session.status === "loading" || !actions.canStop;
       setText(what, head ? whatRuns(head) : "");
+      replace(origin, head ? originOf(head, (id) => actions.open(id)) : []);
       replace(measures, session ? measured(session.tally) : []);
       setText(why, head ? reasons(head) : "");
       why.hidden = !why.textContent;

@@ -1,10 +1,12 @@
 // One session's sheet: title, tags and note to write, its settings to use again, and its deletion.
 
+import { exportButtons } from "./data/export_buttons.js";
 import { button, el, replace, setText } from "./dom.js";
 import { count, when } from "./format.js";
 import { isLive } from "./store.js";
 
-export function sessionSheet(store, { list }) {
+export function sessionSheet(store, actions) {
+  const { list } = actions;
   const heading = el("h2", {});
   const title = el("input", { class: "ds-input", maxlength: 200, autocomplete: "off" });
   const tags = el("input", {
@@ -20,6 +22,8 @@ export function sessionSheet(store, { list }) {
     onclick: () => list.reuse(store.get().sheet),
     title: "Put them into the form above",
   });
+  const said = el("span", { class: "ds-hint", role: "status" });
+  const exporting = exportButtons(actions, () => store.get().sheet, said);
   const remove = button("Delete", { class: "ds-button is-danger" });
   const form = el(
     "form",
@@ -35,6 +39,7 @@ export function sessionSheet(store, { list }) {
     field("Tags", tags),
     field("Note", note),
     facts,
+    exporting.root,
     el("div", { class: "ds-sheetactions" }, save, reuse, el("span", { class: "ds-spring" }), remove),
   );
   const sheet = el("dialog", { class: "ds-sheet", "aria-label": "Session" }, form);
@@ -67,8 +72,10 @@ export function sessionSheet(store, { list }) {
         title.placeholder = row.prompt;
         tags.value = row.tags.join(", ");
         note.value = row.note;
+        setText(said, "");
       }
       replace(facts, factsOf(row, state.list));
+      exporting.render(row, state.list);
       reuse.hidden = !list.reuse;
       remove.disabled = isLive(row.status);
       remove.title = remove.disabled ? "Stop it first" : "Delete; it can be undone for some seconds";
@@ -93,6 +100,7 @@ function factsOf(row, rows) {
       "Settings",
       `k ${row.k}, T ${row.temperature}, seed ${row.seed}, at most ${count(row.max_tokens, "token")}`,
     ],
+    ["From", row.imported ? `a file, taken in ${when(row.imported)}` : null],
     ["Parent", row.parent_id === null ? null : `#${row.parent_id} (${row.relation ?? "re-run"})`],
     ["Re-runs", children ? `${count(children, "session")}; deleting this one keeps them` : null],
   ];

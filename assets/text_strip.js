@@ -1,6 +1,7 @@
 // The answer as it was made: every drafted and emitted token, each by its fate, in reading order.
 // Rounds are appended once and never rebuilt; a selection changes two classes.
 
+import { givenTokens } from "./data/given.js";
 import { breaksLine, percent, spoken } from "./format.js";
 import { el, setText, tokenText } from "./dom.js";
 import { hoverCard } from "./hover_card.js";
@@ -15,10 +16,11 @@ const LONG_BLOCK = 80;
 
 export function textStrip(store, marks) {
   const prompt = el("p", { class: "ds-prompt", tabindex: "0", "aria-label": "Prompt" });
+  const given = el("p", { class: "ds-given" });
   const flow = el("div", { class: "ds-flow", role: "group", "aria-label": "Answer, token by token" });
   const empty = el("p", { class: "ds-empty" });
   const welcome = intro();
-  const scroller = el("div", { class: "ds-strip" }, prompt, flow, empty, welcome);
+  const scroller = el("div", { class: "ds-strip" }, prompt, given, flow, empty, welcome);
   const drops = el("input", { type: "checkbox", checked: true });
   drops.addEventListener("change", () =>
     store.dispatch({ type: "option", name: "drops", value: drops.checked }),
@@ -74,6 +76,7 @@ export function textStrip(store, marks) {
     if (tokens.length === 0) setText(prompt, head?.prompt ?? "");
     else prompt.replaceChildren(...tokens.flatMap((id, i) => promptToken(head.prompt_pieces[id], id, i)));
     prompt.hidden = !head?.prompt && tokens.length === 0;
+    given.replaceChildren(...givenTokens(head));
   }
 
   // In slow motion the round's later tokens are not there yet, and fates are not known before their test.

@@ -8,7 +8,7 @@ import { matrixPane } from "./matrix_panel.js";
 import { selected } from "./store.js";
 
 export function underPanel(store, actions) {
-  const panes = { bars: barsPane(store), rules: matrixPane(store), laws: lawsPane(store, actions) };
+  const panes = { bars: barsPane(store, actions), rules: matrixPane(store), laws: lawsPane(store, actions) };
   const titles = { bars: "p and q", rules: "Rules on these drafts", laws: "Law meter" };
   const count = el("span", { class: "ds-tabcount" });
   const tabs = Object.entries(titles).map(([id, title]) =>

@@ -6,6 +6,7 @@ export const VIEWS = [
   { id: "compare", title: "Compare" },
   { id: "stats", title: "Stats", whole: true, needs: "stats" },
   { id: "exactness", title: "Exactness", whole: true, needs: "verify", free: true },
+  { id: "data", title: "Data", whole: true, needs: "data", free: true },
 ];
 
 // A `free` view needs no session.

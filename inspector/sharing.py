@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 from engine import rules
 from engine.core.branch import branched
 from engine.errors import BadSetting
+from inspector.transfers import MOST
 from storage import Store
 from storage.queries import QUERIES
+from storage.sql import MAX_ROWS, MAX_SECONDS
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
+
+
+#: Tokens of a typed text that are shown.
+MOST_SHOWN = 8
+#: Characters of a text that is looked up as a token: no token is near that long, and the search is quadratic.
+LONGEST_TYPED = 400
 
 
 class Sharing:
@@ -38,6 +46,10 @@ class Sharing:
         """A session as a file for `import_jsonl`, with all that came of it if asked."""
         return self.store.export(self.family(session_id) if children else [session_id])
 
+    def export_sessions(self, session_ids: Sequence[int]) -> bytes:
+        """Several sessions as one file for `import_jsonl`; a parent among them stays the parent."""
+        return self.store.export(sorted(set(session_ids)))  # a child is younger than its parent
+
     def import_jsonl(self, data: bytes) -> list[int]:
         """Take in the sessions of an exported file; their new ids. Raises StoreError, and stores nothing, for
         a file that is not sound."""
@@ -55,6 +67,37 @@ class Sharing:
         for member in found:
             found.extend(child.id for child in self.store.children(member))
         return found
+
+    def tokens(self: Controller, session_id: int, text: str) -> dict:
+        """What a typed text is in a session's own tokens: the single tokens it may mean (`choices`, itself
+        first, then with a space more or less in front), or the tokens it takes (`made_of`) and why that will
+        not do (`message` and `hint`); with the `pieces` of both.
+        """
+        if len(text) > LONGEST_TYPED:
+            raise BadSetting(f"The text has {len(text)} characters.", "Type one token.")
+        _, prompt = self.beginning(session_id)
+        pieces = self.store.pieces(prompt.tokenizer)
+        choices = choices_for(text, pieces, prompt.vocab)
+        made, problem = [], {"message": "", "hint": ""}
+        if not choices:
+            made = fewest(text.encode("utf-8", "surrogatepass"), pieces) or []
+            try:
+                one_token(text, pieces, prompt.vocab)
+            except BadSetting as error:
+                problem = {"message": error.message, "hint": error.hint}
+        named = self._pieces(prompt, {*choices, *made[:MOST_SHOWN]})
+        return {"choices": choices, "made_of": made[:MOST_SHOWN], "n": len(made), "pieces": named} | problem
+
+    def storage(self: Controller) -> dict:
+        """The database: `path` (None where the screen is served to other machines), `bytes`, how many
+        `sessions`, the `queries` to start from, and the limits of a question."""
+        return {
+            "path": str(self.store.path) if self.own_rules else None,
+            "bytes": self.store.size_bytes(),
+            "sessions": self.store.number_of_sessions(),
+            "queries": self.queries(),
+            "limits": {"rows": MAX_ROWS, "seconds": MAX_SECONDS, "file": MOST},
+        }
 
     def queries(self) -> list[dict]:
         """Questions worth asking, each with its title and its SQL."""
@@ -94,19 +137,38 @@ def _by_id(token: int, pieces: dict[int, bytes], vocab: int) -> int:
     return token
 
 
-def _made_of(wanted: bytes, pieces: dict[int, bytes]) -> str:
-    """The fewest tokens whose bytes add up to the text, in words."""
+def choices_for(text: str, pieces: dict[int, bytes], vocab: int) -> list[int]:
+    """The single tokens a typed text may mean: exactly it, then with a space put in front or taken away; or
+    the one that #ID names. Empty where there is none."""
+    if text.startswith("#") and text[1:].isdecimal():
+        named = int(text[1:])
+        return [named] if named < vocab and pieces.get(named) else []
+    other = text[1:] if text.startswith(" ") else f" {text}"
+    wanted = [one.encode("utf-8", "surrogatepass") for one in (text, other) if one.strip() or one == text]
+    return [
+        token for data in wanted if data for token, piece in pieces.items() if piece == data and token < vocab
+    ][:MOST_SHOWN]
+
+
+def fewest(text: bytes, pieces: dict[int, bytes]) -> list[int] | None:
+    """The fewest tokens whose bytes add up to a text; None where none do."""
     ids = {data: token for token, data in sorted(pieces.items(), reverse=True) if data}
     longest = max(map(len, ids), default=0)
-    best: list[list[bytes] | None] = [[]]
-    for end in range(1, len(wanted) + 1):
+    best: list[list[int] | None] = [[]]
+    for end in range(1, len(text) + 1):
         ways = [
-            [*best[start], wanted[start:end]]
+            [*best[start], ids[text[start:end]]]
             for start in range(max(0, end - longest), end)
-            if best[start] is not None and wanted[start:end] in ids
+            if best[start] is not None and text[start:end] in ids
         ]
         best.append(min(ways, key=len, default=None))
-    if best[-1] is None:
+    return best[-1]
+
+
+def _made_of(wanted: bytes, pieces: dict[int, bytes]) -> str:
+    """The fewest tokens whose bytes add up to the text, in words."""
+    found = fewest(wanted, pieces)
+    if found is None:
         return "no tokens of this tokenizer add up to it"
-    shown = [f"{data.decode('utf-8', 'backslashreplace')!r} (#{ids[data]})" for data in best[-1][:8]]
-    return f"it takes {len(best[-1])}, such as {' and '.join(shown)}" + (" …" if len(best[-1]) > 8 else "")
+    shown = [f"{pieces[token].decode('utf-8', 'backslashreplace')!r} (#{token})" for token in found[:8]]
+    return f"it takes {len(found)}, such as {' and '.join(shown)}" + (" …" if len(found) > 8 else "")

@@ -9,7 +9,7 @@ import pytest
 
 from engine.core import replay
 from engine.errors import BadSetting, EngineError
-from inspector.sharing import one_token
+from inspector.sharing import choices_for, fewest, one_token
 from tests.playing import NO_EOS, SHORT_ROWS, asked, play
 
 SAMPLING = replace(SHORT_ROWS, logit_bias=NO_EOS)
@@ -205,3 +205,25 @@ def test_the_command_prints_the_branch(call, db):
 def test_wrong_input_ends_with_a_sentence(call, db, line, named):
     printed = call(*line, "--db", db)
     assert printed.code == 2 and named in printed.err and printed.out == ""
+
+
+def test_a_typed_text_may_mean_the_token_with_or_without_a_space_in_front():
+    pieces = {1: b"cat", 2: b" cat", 3: b"s", 4: b" ", 5: b"cat"}
+    assert choices_for("cat", pieces, 9) == [1, 5, 2]
+    assert choices_for(" cat", pieces, 9) == [2, 1, 5]
+    assert choices_for(" cat", pieces, 2) == [1]
+    assert choices_for(" ", pieces, 9) == [4]
+    assert choices_for("#3", pieces, 9) == [3]
+    assert choices_for("#7", pieces, 9) == choices_for("", pieces, 9) == choices_for("cats", pieces, 9) == []
+    assert fewest(b"cats", pieces) == [1, 3]
+    assert fewest(b"dog", pieces) is None
+
+
+def test_what_a_text_is_in_tokens_comes_with_their_pieces(controller, parent):
+    one = controller.tokens(parent, "e")
+    assert one["choices"] and one["message"] == "" and set(one["pieces"]) == set(map(str, one["choices"]))
+    two = controller.tokens(parent, "\u00e9\u00e8")
+    assert two["choices"] == [] and len(two["made_of"]) == two["n"] > 1
+    assert "it takes" in two["message"] and set(two["pieces"]) == set(map(str, two["made_of"]))
+    with pytest.raises(BadSetting, match="401 characters"):
+        controller.tokens(parent, "x" * 401)
