@@ -1,10 +1,11 @@
-"""What a temperature does to the two acceptance rates, on the bundled pair: writes the numbers that the Lab draws.
+"""What a temperature does to the two acceptance rates, on the bundled pair: the numbers that the Lab draws.
 
     python -m bench.lab_temperatures [--tokens 48]
 
-The target writes texts at temperature 0.8, coins addressed; then target and drafters read each text once, and at
-every position sum min(p, q) (what rejection sampling accepts) and sum p q (what sampler match does) are taken at
-each temperature from the same logits. The drafters are the target's own weights rounded to 3 and 4 bits.
+The target writes texts at temperature 0.8, coins addressed; then target and drafters read each text once, and
+at every position sum min(p, q) (what rejection sampling accepts) and sum p q (what sampler match does) are
+taken at each temperature from the same logits. The drafters are the target's own weights rounded to 3 and 4
+bits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the engine says of the Lab's small tables: the page computes them itself, and asks here whether it is right.
+"""What the engine says of the Lab's small tables: the page computes them itself, and asks if it is right.
 
-The law of two tokens is `emitted_law` of the very rule that sessions run. A rule that looks at its drafts one by one
-cannot let a third draft change the first two tokens, so at most two are drafted for it.
+The law of two tokens is `emitted_law` of the very rule that sessions run. A rule that looks at its drafts one
+by one cannot let a third draft change the first two tokens, so at most two are drafted for it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MEASURED = Path(__file__).resolve().parent.parent / "assets" / "lab" / "temperat
 def law_of(request: dict) -> dict:
     """The engine's numbers for a request of p, q, k, rule and params.
 
-    Returns `singles` [V], `pairs` [V][V] or None with `why`, and `acceptance` at one position, None for a rule that
-    looks ahead. Raises BadSetting or BadRow for anything that is no table.
+    Returns `singles` [V], `pairs` [V][V] or None with `why`, and `acceptance` at one position, None for a
+    rule that looks ahead. Raises BadSetting or BadRow for anything that is no table.
     """
     p, q = table_row("p", request.get("p")), table_row("q", request.get("q"))
     if len(p) != len(q):
@@ -43,6 +43,8 @@ def law_of(request: dict) -> dict:
     if k not in range(1, MOST_DRAFTS + 1):
         raise BadSetting(f"k is {k!r}.", f"Give a whole number from 1 to {MOST_DRAFTS}.")
     params = request.get("params") or {}
+    if not isinstance(params, dict) or not all(map(is_number, params.values())):
+        raise BadSetting(f"params is {params!r}.", "Give a number for each name.")
     return _law(str(request.get("rule")), tuple(sorted(params.items())), p, q, int(k))
 
 
@@ -50,11 +52,15 @@ def table_row(name: str, values: object) -> tuple[float, ...]:
     """A row of the table: 2 to 8 probabilities. Raises BadSetting, or BadRow where they do not sum to 1."""
     if not isinstance(values, Sequence) or isinstance(values, str) or not FEWEST <= len(values) <= MOST:
         raise BadSetting(f"{name} is no row of the Lab.", f"Give {FEWEST} to {MOST} probabilities.")
-    if not all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+    if not all(map(is_number, values)):
         raise BadSetting(f"{name} holds something that is no number.", "Give probabilities from 0 to 1.")
     row = tuple(float(value) for value in values)
     rows.from_dense(np.array(row))
     return row
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,7 @@ export function seededCoins(seed, held = new Map()) {
   const toss = (at) => held.get(nameOf(at)) ?? uniform(key, at);
   return {
     fallen,
+    u: toss,
     flip(prob, at, per = 1) {
       const u = toss(at);
       const accepted = u * per < prob;

@@ -14,7 +14,8 @@ const whole = (text, most) => (/^\d{1,16}$/.test(text ?? "") && Number(text) <= 
 
 function row(text) {
   const values = (text ?? "").split(",").map(Number);
-  const fits = values.length >= FEWEST && values.length <= MOST && values.every((v) => v >= 0 && v < Infinity);
+  const fits =
+    values.length >= FEWEST && values.length <= MOST && values.every((v) => v >= 0 && v < Infinity);
   return fits && values.some((value) => value > 0) ? quantised(values) : null;
 }
 
@@ -51,7 +52,9 @@ const paramsIn = (text) =>
     (text ?? "")
       .split(",")
       .map((part) => part.split(":"))
-      .filter(([name, value]) => /^[a-z_]{1,30}$/.test(name) && value !== "" && Number.isFinite(Number(value)))
+      .filter(
+        ([name, value]) => /^[a-z_]{1,30}$/.test(name) && value !== "" && Number.isFinite(Number(value)),
+      )
       .map(([name, value]) => [name, Number(value)]),
   );
 

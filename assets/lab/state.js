@@ -104,10 +104,11 @@ export function withProb(row, i, value) {
 
 const fresh = { text: 0, stage: 0 };
 
-export const setProb = (lab, side, i, value) => ({
+// `from` is the row as it was when a drag began: a bar that comes back leaves the others as they were.
+export const setProb = (lab, side, i, value, from = lab[side]) => ({
   ...lab,
   ...fresh,
-  [side]: withProb(lab[side], i, value),
+  [side]: withProb(from, i, value),
 });
 
 export const rename = (lab, i, name) => ({

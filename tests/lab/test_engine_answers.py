@@ -63,6 +63,7 @@ def test_what_would_take_long_is_said_and_not_done(rule, tokens, k):
         ({"rule": "nonsense"}, "no rule 'nonsense'"),
         ({"rule": "lenient", "params": {"leniency": 7.0}}, "leniency"),
         ({"rule": "stochastic", "params": {"x": 1}}, "no parameter"),
+        ({"rule": "lenient", "params": {"leniency": "x"}}, "params is"),
     ],
 )
 def test_nonsense_is_refused_with_a_sentence(changes, said):

@@ -1,4 +1,4 @@
-"""The Lab's JavaScript computes what the core does: coins bit for bit, laws to 1e-12, texts token for token."""
+"""The Lab's JavaScript computes what the core does: coins bit for bit, laws to 1e-12, texts by token."""
 
 from __future__ import annotations
 
