@@ -43,6 +43,10 @@ export function liveSource({ props, server, watch, follow, reuse, plotly }) {
     laws: (id, round, pos) => call("laws", { session: id, round, pos }),
     position: (id, round, pos) => call("position", { session: id, round, pos }),
     stop: (id) => call("stop", { session: id }),
+    lab: {
+      check: (question) => call("lab_law", question),
+      temperatures: () => call("lab_temperatures", {}),
+    },
     tokens: (id, text) => call("tokens", { session: id, text }),
     branch: (id, position, token, budget) =>
       call("branch", { session: id, position, token, max_tokens: budget }),

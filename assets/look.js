@@ -2,6 +2,7 @@
 // Only what differs from the first look is written. Pure.
 
 import { BREAKS } from "./breaks.js";
+import { readLab, writeLab } from "./lab/link.js";
 import { MODES } from "./modes.js";
 
 export const PANES = ["bars", "rules", "laws"];
@@ -13,8 +14,10 @@ const oneOf = (list, value, first) => (list.includes(value) ? value : first);
 // { values, options, breaks } for the store; nonsense is the first look.
 export function readLook(search) {
   const query = new URLSearchParams(search);
+  const lab = readLab(search);
   return {
     values: {
+      ...(lab ? { lab } : {}),
       pane: oneOf(PANES, query.get("pane"), "bars"),
       find: query.get("find") ?? "",
       tables: query.get("tables") === "1",
@@ -54,7 +57,7 @@ function readValue(id, text) {
 }
 
 // name -> text, or null for what needs no word.
-export function writeLook({ pane, find, tables, options, breaks }) {
+export function writeLook({ pane, find, tables, options, breaks, ...others }) {
   return {
     pane: pane === "bars" ? null : pane,
     mode: options.mode === "fate" ? null : options.mode,
@@ -64,6 +67,7 @@ export function writeLook({ pane, find, tables, options, breaks }) {
     find: find || null,
     tables: tables ? 1 : null,
     ...writeBreaks(breaks),
+    ...writeLab(others.view === "lab" ? others.lab : null),
   };
 }
 

@@ -9,6 +9,7 @@ import { decisionPanel } from "./decision.js";
 import { helpSheet, listen } from "./keys.js";
 import { lanesView } from "./lanes.js";
 import { read, write } from "./link.js";
+import { labView } from "./lab/view.js";
 import { readLook } from "./look.js";
 import { marks as marksOf } from "./marks.js";
 import { connect } from "./connect.js";
@@ -50,6 +51,7 @@ export function mount(element, source) {
     canStop: Boolean(source.stop),
     canRerun: Boolean(source.rerun),
     ...dataActions(store, source, line),
+    lab: source.lab,
   };
   const run = commands(store, actions, marks);
   const panes = [
@@ -68,6 +70,7 @@ export function mount(element, source) {
     statsView(store, actions),
     exactnessView(store, actions),
     dataView(store, actions),
+    labView(store, source.lab),
     sessionSheet(store, actions),
     toast(store, actions),
     warmingChip(store),
@@ -142,7 +145,7 @@ function layout([
   breaks,
   ...rest
 ]) {
-  const [stats, exactness, data, ...overlays] = rest;
+  const [stats, exactness, data, lab, ...overlays] = rest;
   return el(
     "div",
     { class: "ds" },
@@ -159,6 +162,7 @@ function layout([
       stats,
       exactness,
       data,
+      lab,
       el("div", { class: "ds-left" }, sessions, breaks),
     ),
     time,
@@ -171,7 +175,7 @@ function layout([
 let writing = 0;
 function remember(state, action) {
   clearTimeout(writing);
-  if (state.focus === null) return;
+  if (state.focus === null && state.view !== "lab") return;
   const href = write(state, location.href);
   if (href === location.href) return;
   const other = read(location.search).s !== state.focus;

@@ -7,6 +7,7 @@ export const VIEWS = [
   { id: "stats", title: "Stats", whole: true, needs: "stats" },
   { id: "exactness", title: "Exactness", whole: true, needs: "verify", free: true },
   { id: "data", title: "Data", whole: true, needs: "data", free: true },
+  { id: "lab", title: "Lab", whole: true, needs: "lab", free: true },
 ];
 
 // A `free` view needs no session.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -108,3 +108,15 @@ def too_many(rule: Rule, tokens: int, k: int) -> str:
 def temperatures() -> dict:
     """The acceptance rates over temperatures that bench/lab_temperatures.py measured."""
     return json.loads(MEASURED.read_text("utf-8"))
+
+
+def lab_functions() -> list[Callable[[dict], dict]]:
+    """What the screen's Lab may ask for; each takes and returns a dict of plain JSON types."""
+
+    def lab_law(request: dict) -> dict:
+        return law_of(request)
+
+    def lab_temperatures(request: dict) -> dict:
+        return temperatures()
+
+    return [lab_law, lab_temperatures]

@@ -18,6 +18,7 @@ import gradio as gr
 from engine.errors import EngineError
 from inspector import api, report
 from inspector.data_calls import data_functions
+from inspector.lab import lab_functions
 from inspector.library_calls import library_functions
 from inspector.pages import Pages
 from inspector.prompt_form import prompt_form
@@ -85,7 +86,7 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
         return report.position_object(controller, *place)
 
     own = (head, rounds, choices, rerun, stop, laws, position)
-    return [answers(work) for work in (*own, *library_functions(controller), *data_functions(controller))]
+    return [answers(work) for work in (*own, *library_functions(controller), *data_functions(controller), *lab_functions())]
 
 
 def build(controller: Controller) -> gr.Blocks:

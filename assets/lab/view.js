@@ -13,7 +13,7 @@ import { stepsPanel } from "./steps_panel.js";
 import { ruleOf } from "./table.js";
 
 // source: { check, temperatures } of the app, or of a static page, which cannot check.
-export function labView(store, source) {
+export function labView(store, source = {}) {
   const lab = access(store, source);
   const panels = [rowsPanel, lawPanel, stepsPanel, manyPanel, ladderPanel, ceilingPanel].map((make) =>
     make(lab),
@@ -86,6 +86,7 @@ function access(store, source) {
       return memo.value;
     },
     async load() {
+      if (!source.temperatures) return;
       measured = await source.temperatures();
       store.dispatch({ type: "set", values: {} });
     },
