@@ -27,6 +27,11 @@ class Pair:
     drafter: Drafter
     versions: dict[str, str]
 
+    @property
+    def drafter_limit(self) -> int | None:
+        """The most tokens the drafter can hold; a drafter without a cache names no limit."""
+        return getattr(self.drafter, "limit", None)
+
 
 class Models:
     """Loads pairs and keeps what was used last."""

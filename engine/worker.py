@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine import faults, rules
-from engine.core import loop
+from engine.core import loop, stopping
 from engine.core.ending import Ending
 from engine.core.events import Event, PromptRead, SessionFinished, SessionStarted
 from engine.errors import BadSetting, EngineError, ModelError
@@ -220,17 +220,18 @@ def finish(run: Run, event: SessionFinished) -> None:
 def generate(run: Run, pair: Pair) -> str:
     """Read the prompt, give the rounds to the sink; returns the reason the text ended."""
     started, target = run.started, pair.target
-    pair, fault = faults.switched(run.started.fault, pair), faults.find(run.started.fault)
     prompt = prompt_tokens(run, pair)
+    pair, fault = faults.switched(started.fault, pair), faults.find(started.fault)
     check_bias(started, target.vocab)
     run.sink.tokenizer(target.fingerprint, lambda: target.text.pieces(range(target.vocab)))
     run.progress = "Reading the prompt"
     begun = time.perf_counter()
-    cached = pair.scorer.prefill(prompt + started.forced)
-    run.check()
-    pair.drafter.start(prompt)
-    if started.forced:
-        pair.drafter.commit(started.forced)
+    with stopping.while_asking(run.check):
+        cached = pair.scorer.prefill(prompt + started.forced)
+        run.check()
+        pair.drafter.start(prompt)
+        if started.forced:
+            pair.drafter.commit(started.forced)
     ms = 1e3 * (time.perf_counter() - begun)
     special = tuple(sorted(target.text.special_ids | target.eos_ids))
     run.sink.event(PromptRead(prompt, ms, target.vocab, target.fingerprint, special, pair.versions, cached))
@@ -254,7 +255,7 @@ def generate(run: Run, pair: Pair) -> str:
 
 
 def prompt_tokens(run: Run, pair: Pair) -> tuple[int, ...]:
-    """The prompt's tokens, checked against what the target can hold.
+    """The prompt's tokens, checked against what target and drafter can hold.
 
     Raises ModelError for a re-run whose tokens belong to another tokenizer, BadSetting for a prompt that is
     empty or too long.
@@ -266,13 +267,13 @@ def prompt_tokens(run: Run, pair: Pair) -> tuple[int, ...]:
             "Start a new session with the prompt.",
         )
     prompt = target.text.encode(started.prompt, started.raw) if run.prompt is None else run.prompt
-    room = target.context_length
-    if room is not None and len(prompt) + started.max_tokens > room:
-        raise BadSetting(
-            f"The prompt has {len(prompt)} tokens, and with {started.max_tokens} more it passes the "
-            f"{room} that {started.target} holds.",
-            "Shorten the prompt or ask for fewer tokens.",
-        )
+    for name, room in ((started.target, target.context_length), (started.drafter, pair.drafter_limit)):
+        if room is not None and len(prompt) + started.max_tokens > room:
+            raise BadSetting(
+                f"The prompt has {len(prompt)} tokens, and with {started.max_tokens} more it passes the "
+                f"{room} that {name} holds.",
+                "Shorten the prompt or ask for fewer tokens.",
+            )
     return prompt
 
 

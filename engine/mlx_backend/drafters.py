@@ -24,6 +24,11 @@ class ModelDrafter:
         self.prompt: tuple[int, ...] = ()
         self.sequence: list[int] = []  # prompt and output
 
+    @property
+    def limit(self) -> int | None:
+        """The most tokens its cache can hold."""
+        return self.cached.limit
+
     def start(self, prompt: tuple[int, ...]) -> None:
         self.prompt = tuple(prompt)
         self.sequence = list(prompt)

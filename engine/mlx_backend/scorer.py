@@ -18,6 +18,7 @@ import mlx.nn as nn
 import numpy as np
 from mlx_lm.models.cache import CacheList, make_prompt_cache
 
+from engine.core import stopping
 from engine.errors import ModelError
 
 CHUNK = 512  # prompt tokens in one pass
@@ -57,6 +58,7 @@ class CachedModel:
     def read(self, tokens: Sequence[int]) -> None:
         """Append tokens of a prompt, in chunks, without logits: lazily, so no output layer is computed."""
         for start in range(0, len(tokens), CHUNK):
+            stopping.check()
             self._run(tokens[start : start + CHUNK], logits=False)
             self.chunks.append(self.offset)
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from engine import session, worker
+from engine.core import stopping
 from engine.core.events import Event, PromptRead, Round, SessionFinished
 from engine.core.types import Sampling
 from engine.errors import EngineError, ModelError
@@ -98,6 +99,23 @@ def test_a_stop_while_the_target_reads_the_prompt_spares_the_drafter(working, mo
     finish(working, run)
     assert run.sink.end.status == "stopped"
     assert models.drafter.thread is None
+
+
+def test_a_long_prompt_can_be_asked_between_its_parts_whether_to_go_on(working, models, monkeypatch):
+    """What a model does in parts (chunks of a prompt) asks `stopping`, which knows the run on this thread."""
+    run, parts = run_for(Ear()), []
+
+    def prefill(self, tokens) -> int:
+        for part in range(10):
+            stopping.check()
+            parts.append(part)
+            if part == 2:
+                working.stop(run)
+        return 0
+
+    monkeypatch.setattr(FlatScorer, "prefill", prefill)
+    finish(working, run)
+    assert run.sink.end.status == "stopped" and parts == [0, 1, 2]
 
 
 def test_the_rounds_before_a_stop_are_whole(working, models):
@@ -264,6 +282,17 @@ def test_a_prompt_that_passes_the_context_is_refused_with_both_numbers(working):
     finish(working, run_for(ear, prompt="a b c", max_tokens=98))
     assert ear.end.status == "failed"
     assert "3 tokens, and with 98 more it passes the 100" in ear.end.reason
+
+
+def test_a_session_that_its_drafter_cannot_hold_is_refused_at_the_start(working, models):
+    ear = Ear()
+    models.drafter.limit = 50
+    finish(working, run_for(ear, prompt="a b c", max_tokens=48))
+    assert ear.end.status == "failed" and ear.rounds == []
+    assert "3 tokens, and with 48 more it passes the 50" in ear.end.reason
+    models.drafter.limit = 51
+    finish(working, run_for(fits := Ear(), prompt="a b c", max_tokens=48))
+    assert fits.end.status == "finished"
     assert ear.rounds == []
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from mlx_lm.models.cache import RotatingKVCache
 
+from engine.core import stopping
 from engine.errors import ModelError
 from engine.mlx_backend import load
 from engine.mlx_backend.scorer import CHUNK, CachedModel, MlxScorer, common_prefix
@@ -47,6 +48,25 @@ def test_the_targets_cache_is_the_emitted_sequence_less_one(tiny_target, pattern
         sequence += [*drafts[:accepted], int(logits[accepted].argmax())]
         assert scorer.cached.held == sequence[:-1]
         assert offsets(scorer.cached) == {len(sequence) - 1}
+
+
+def test_a_stop_falls_between_two_chunks_and_leaves_the_cache_sound(tiny_target):
+    long = PROMPT * 60
+    scorer, asked = load.scorer(tiny_target), []
+
+    class Stop(Exception):
+        pass
+
+    def ask():
+        asked.append(scorer.cached.offset)
+        if len(asked) == 3:
+            raise Stop
+
+    with pytest.raises(Stop), stopping.while_asking(ask):
+        scorer.prefill(long)
+    assert asked == [0, CHUNK, 2 * CHUNK] and offsets(scorer.cached) == {2 * CHUNK}
+    assert scorer.prefill(long) == 2 * CHUNK
+    np.testing.assert_array_equal(scorer.score(long[-1:])[0], fresh(tiny_target.model, long))
 
 
 def test_a_rerun_is_the_same_to_the_last_bit(tiny_target):
