@@ -4,6 +4,7 @@ import { originOf } from "./data/origin.js";
 import { button, el, replace, setText } from "./dom.js";
 import { decimal, share } from "./format.js";
 import { isLive } from "./store.js";
+import { watermarkStrip } from "./tour/watermark.js";
 import { VIEWS } from "./views.js";
 
 export function sessionBar(store, actions) {
@@ -39,13 +40,23 @@ export function sessionBar(store, actions) {
   const root = el(
     "div",
     { class: "ds-sessionbar" },
-    el("div", { class: "ds-bar-left" }, name, origin, status, stop, what),
-    el("div", { class: "ds-bar-right" }, measures, tabs, copied, link, help),
+    el(
+      "div",
+      { class: "ds-bar-left" },
+      el("div", { class: "ds-bar-line" }, name, origin, status, what),
+      measures,
+    ),
+    el("div", { class: "ds-bar-right" }, tabs, copied, link, help),
   );
+  // Stop stands beside Run, where the page has such a place.
+  const beside = document.getElementById("stop-place");
+  if (beside) beside.replaceChildren(stop);
+  else name.after(stop);
   const why = el("p", { class: "ds-reason", hidden: true });
+  const mark = watermarkStrip();
   let drawn = [];
   return {
-    root: el("div", { class: "ds-barbox" }, root, why),
+    root: el("div", { class: "ds-barbox" }, root, mark.root, why),
     render(state) {
       const session = state.sessions[state.focus] ?? null;
       const key = [session, state.view];
@@ -64,6 +75,7 @@ export function sessionBar(store, actions) {
       setText(what, head ? whatRuns(head) : "");
       replace(origin, head ? originOf(head, (id) => actions.open(id)) : []);
       replace(measures, session ? measured(session.tally) : []);
+      mark.show(head);
       setText(why, head ? reasons(head) : "");
       why.hidden = !why.textContent;
     },

@@ -6,7 +6,9 @@ rule; `values` and `updates` are the way from the components to the controller's
 
 from __future__ import annotations
 
+import hashlib
 import html
+import json
 from dataclasses import dataclass
 
 import gradio as gr
@@ -54,7 +56,7 @@ def prompt_form(choices: dict, own_rules: bool) -> PromptForm:
     """Build the form. `own_rules` says whether a rule may be a file of this machine."""
     defaults, rules = choices["defaults"], {rule["id"]: rule for rule in choices["rules"]}
     fields: dict[str, Component] = {}
-    with gr.Row(elem_classes="ds-formrow", equal_height=True):
+    with gr.Row(elem_classes="ds-formrow"):
         gr.HTML("<h1>draftscope</h1>", elem_classes="ds-brand", apply_default_css=False)
         fields["prompt"] = gr.Textbox(
             value=defaults["prompt"],
@@ -67,8 +69,9 @@ def prompt_form(choices: dict, own_rules: bool) -> PromptForm:
             scale=8,
             elem_id="prompt",
         )
+        gr.HTML("<div id='stop-place'></div>", elem_classes="ds-stopplace", apply_default_css=False)
         run = gr.Button("Run", variant="primary", scale=0, min_width=96, elem_id="run")
-    with gr.Row(elem_classes="ds-settings"):
+    with gr.Row(elem_classes="ds-settings ds-firstsettings"):
         fields["rule"] = gr.Dropdown(
             [(f"{rule['title']} ({kind(rule)})", rule["id"]) for rule in rules.values()],
             value=defaults["rule"],
@@ -91,22 +94,64 @@ def prompt_form(choices: dict, own_rules: bool) -> PromptForm:
         fields["seed"] = number(defaults, "seed", "Seed", 0)
         fields["max_tokens"] = number(defaults, "max_tokens", "Max tokens", 0)
     first = rules[defaults["rule"]]
-    with gr.Row(elem_classes="ds-settings ds-params", visible=bool(first["parameters"])) as params:
+    with gr.Row(elem_classes="ds-settings ds-params", visible=seen(first["parameters"])) as params:
         slots = [slot(i, first) for i in range(max(len(rule["parameters"]) for rule in rules.values()))]
-    meaning = gr.HTML(meaning_of(first), elem_classes="ds-meaning", apply_default_css=False)
-    with gr.Accordion("More settings", open=False, elem_classes="ds-more"):
+    with gr.Row(elem_classes="ds-meaningrow"):
+        meaning = gr.HTML(meaning_of(first), elem_classes="ds-meaning", apply_default_css=False)
+        gr.HTML(
+            None, html_template=FOLD, js_on_load=FOLDING, elem_classes="ds-foldplace", apply_default_css=False
+        )
+    with gr.Column(elem_id=MORE, elem_classes="ds-more"):
         rule_file = more_settings(choices, fields, own_rules)
 
     def choose(rule_id: str) -> list:
         rule = rules[rule_id]
-        shown = gr.update(visible=bool(rule["parameters"]))
+        shown = gr.update(visible=seen(rule["parameters"]))
         return [meaning_of(rule), shown, *slot_updates(rule, len(slots), {})]
 
-    # `input`, not `change`: a form that is filled from a session brings its own parameters.
-    fields["rule"].input(choose, fields["rule"], [meaning, params, *slots], **QUIET)
+    # `select`, not `change`: a form that is filled from a session brings its own parameters. And not `input`:
+    # a choice fires it twice, and the second answer would undo what was typed into a parameter meanwhile.
+    fields["rule"].select(choose, fields["rule"], [meaning, params, *slots], **QUIET)
     fields["rule"].change(lambda rule_id: choose(rule_id)[:2], fields["rule"], [meaning, params], **QUIET)
     return PromptForm(fields, slots, rule_file, run, rules)
 
+
+def keep_typed(demo: gr.Blocks, form: PromptForm) -> None:
+    """What was typed stays through a reload, for as long as the tab lives. The browser keeps it, so it is
+    back before anybody can type; a form with other fields or rules does not read it."""
+    shape = json.dumps([list(form.fields), len(form.slots), list(form.rules)])
+    key = json.dumps(f"draftscope.form.{hashlib.sha256(shape.encode()).hexdigest()[:12]}")
+    keep = f"(...values) => {{ sessionStorage.setItem({key}, JSON.stringify(values)); return []; }}"
+    bring_back = f"(...values) => JSON.parse(sessionStorage.getItem({key}) ?? JSON.stringify(values))"
+    rule, default = form.fields["rule"], form.fields["rule"].value
+
+    def look_again(rule_id: str, *values: float) -> list:
+        """The parameters' names and limits, for a rule that came back."""
+        if rule_id == default:
+            return [gr.skip() for _ in form.slots]
+        names = [param["name"] for param in form.rules[rule_id]["parameters"]]
+        return slot_updates(form.rules[rule_id], len(form.slots), dict(zip(names, values, strict=False)))
+
+    private = {"api_visibility": "private"}
+    gr.on([one.change for one in form.components], None, form.components, None, js=keep, **private)
+    back = demo.load(None, form.components, form.components, js=bring_back, **private)
+    back.then(look_again, [rule, *form.slots], form.slots, **QUIET)
+
+
+#: The rest of the settings. No gr.Accordion: when one opens for the first time it puts its children's first
+#: values over what a quick hand has typed meanwhile.
+MORE = "more-settings"
+FOLD = f"""
+<button type="button" class="ds-fold" aria-expanded="false" aria-controls="{MORE}">More settings</button>
+"""
+FOLDING = f"""
+const fold = element.querySelector("button");
+fold.addEventListener("click", () => {{
+  const open = fold.getAttribute("aria-expanded") !== "true";
+  fold.setAttribute("aria-expanded", String(open));
+  document.getElementById("{MORE}").toggleAttribute("data-open", open);
+}});
+"""
 
 QUIET = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 
@@ -170,6 +215,12 @@ def slot(i: int, rule: dict) -> gr.Number:
     return gr.Number(**slot_look(rule, i, {}), scale=1, min_width=220, elem_id=f"param-{i}")
 
 
+def seen(parameters: list) -> bool | str:
+    """Whether a rule's parameters are on view. Hidden, never gone: a part that is made anew when it comes on
+    view has not always its value yet when Run is pressed."""
+    return True if parameters else "hidden"
+
+
 def slot_updates(rule: dict, n: int, values: dict[str, float]) -> list[dict]:
     return [gr.update(**slot_look(rule, i, values)) for i in range(n)]
 
@@ -177,7 +228,14 @@ def slot_updates(rule: dict, n: int, values: dict[str, float]) -> list[dict]:
 def slot_look(rule: dict, i: int, values: dict[str, float]) -> dict:
     """How the i-th slot looks for a rule: named, bounded and explained, or not there."""
     if i >= len(rule["parameters"]):
-        return {"visible": False, "value": None, "label": "", "info": None, "minimum": None, "maximum": None}
+        return {
+            "visible": "hidden",
+            "value": None,
+            "label": "",
+            "info": None,
+            "minimum": None,
+            "maximum": None,
+        }
     param = rule["parameters"][i]
     whole = isinstance(param["default"], int)
     span = param["high"] - param["low"]

@@ -18,10 +18,11 @@ import gradio as gr
 from engine.errors import EngineError
 from inspector import api, report
 from inspector.data_calls import data_functions
+from inspector.lane_calls import lane_functions
 from inspector.lab import lab_functions
 from inspector.library_calls import library_functions
 from inspector.pages import Pages
-from inspector.prompt_form import prompt_form
+from inspector.prompt_form import keep_typed, prompt_form
 from inspector.screen_files import SCREEN, assets_route, head
 from inspector.static_page import ASSETS
 from inspector.tail import Tails, encode, error_view
@@ -71,9 +72,6 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
     def choices(request: dict) -> dict:
         return controller.choices()
 
-    def rerun(request: dict) -> dict:
-        return {"sessions": controller.rerun(int(request["session"]), list(request["rules"]))}
-
     def stop(request: dict) -> dict:
         controller.stop(int(request["session"]))
         return {}
@@ -85,7 +83,7 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
         place = (int(request[name]) for name in ("session", "round", "pos"))
         return report.position_object(controller, *place)
 
-    own = (head, rounds, choices, rerun, stop, laws, position)
+    own = (head, rounds, choices, stop, laws, position, *lane_functions(controller))
     return [answers(work) for work in (*own, *library_functions(controller), *data_functions(controller), *lab_functions())]
 
 
@@ -134,6 +132,7 @@ def build(controller: Controller) -> gr.Blocks:
         inspector.reuse(reuse, None, [inspector, *form.components], **quiet)
         inspector.follow(follow, None, inspector, trigger_mode="multiple", **quiet)
         demo.unload(leave)
+        keep_typed(demo, form)
         api.register(controller)
     return demo
 

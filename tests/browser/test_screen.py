@@ -204,6 +204,71 @@ def test_more_settings_open_and_count(controller, serve, open_page):
     assert controller.all[1].started.sampling.top_k == 1
 
 
+#: Opens the rest of the settings and types into one of them before the next frame, as no hand but many a
+#: script and a slow machine does; resolves with what the field says a second later.
+AT_ONCE = """([run]) => new Promise((done) => {
+    const field = () => document.querySelector('#top-k input');
+    const buttons = [...document.querySelectorAll('button')];
+    const named = (text) => buttons.find((one) => one.textContent.trim() === text);
+    named('More settings').click();
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+        if (!field() || field().offsetParent === null) return port2.postMessage(0);
+        field().value = '1';
+        field().dispatchEvent(new Event('input', { bubbles: true }));
+        if (run) named('Run').click();
+        setTimeout(() => done(field().value), 1000);
+    };
+    port2.postMessage(0);
+})"""
+
+
+def test_a_value_typed_the_moment_the_settings_open_stays(controller, serve, open_page):
+    page = open_page(serve(controller))
+    assert page.evaluate(AT_ONCE, [False]) == "1"
+
+
+def test_a_run_started_right_behind_the_typing_uses_what_was_typed(controller, serve, open_page):
+    page = open_page(serve(controller))
+    page.evaluate(AT_ONCE, [True])
+    expect(page.locator(".ds-reason")).to_contain_text("Ran greedy-argmax", timeout=20_000)
+    assert controller.all[1].started.sampling.top_k == 1
+
+
+def test_what_was_typed_stays_through_a_reload(controller, serve, open_page, monkeypatch):
+    forms: list[dict] = []
+    begin = controller.start
+    monkeypatch.setattr(controller, "start", lambda form: forms.append(form) or begin(form))
+    page = open_page(serve(controller))
+    page.locator("#prompt textarea").fill("Where was I?")
+    page.locator("#seed input").fill("41")
+    page.get_by_label("Acceptance rule").click()
+    page.get_by_role("option", name=re.compile("Lenience")).click()
+    leniency = page.locator("#param-0 input")
+    expect(leniency).to_have_value("0.5")
+    leniency.fill("0.7")
+    expect(leniency).to_have_value("0.7")
+    page.reload()
+    page.locator(".ds").wait_for(timeout=30_000)
+    expect(page.locator("#prompt textarea")).to_have_value("Where was I?")
+    expect(page.locator("#seed input")).to_have_value("41")
+    expect(page.locator("#param-0")).to_contain_text("leniency")
+    expect(page.locator("#param-0 input")).to_have_value("0.7")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".ds-status").first).to_contain_text("finished", timeout=20_000)
+    (form,) = forms
+    assert (form["prompt"], form["seed"], form["rule"]) == ("Where was I?", 41, "lenient")
+    assert form["params"] == {"leniency": 0.7}
+
+
+def test_a_second_tab_begins_with_the_defaults(controller, serve, open_page):
+    url = serve(controller)
+    page = open_page(url)
+    page.locator("#prompt textarea").fill("Only here")
+    expect(page.locator("#prompt textarea")).to_have_value("Only here")
+    expect(open_page(url).locator("#prompt textarea")).to_have_value(FORM["prompt"])
+
+
 def test_a_link_to_a_missing_session_says_so(controller, serve, open_page):
     page = open_page(f"{serve(controller)}?s=99&r=3")
     expect(page.get_by_role("alert").filter(has_text="There is no session 99.")).to_be_visible(timeout=10_000)
