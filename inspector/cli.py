@@ -17,7 +17,7 @@ from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
 from engine.faults import FAULTS
-from inspector import cli_compare, cli_share, cli_verify, live, log_report, own_rules, report
+from inspector import cli_compare, cli_share, cli_verify, lab_page, live, log_report, own_rules, report
 from inspector.controller import Controller
 from inspector.faults import marked
 from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
@@ -138,7 +138,7 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool, log: str | Non
 
 for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql, cli_compare.compare):
     cli.add_command(command)
-for command in (cli_verify.verify, cli_verify.check_rule):
+for command in (cli_verify.verify, cli_verify.check_rule, lab_page.lab):
     cli.add_command(command)
 
 

@@ -33,9 +33,13 @@ def page(controller: Controller, session_ids: Sequence[int]) -> str:
     Raises EngineError for a session that has no rounds or has not ended.
     """
     recording = record(controller, list(dict.fromkeys(session_ids)))
-    script = bundle(ASSETS, "static.js") + ";"
-    style = "\n".join((ASSETS / name).read_text("utf-8") for name in STYLES)
-    title = html.escape(f"Draftscope session {session_ids[0]}")
+    return frame(f"Draftscope session {session_ids[0]}", "static.js", STYLES, recording)
+
+
+def frame(title: str, entry: str, styles: Sequence[str], recording: dict) -> str:
+    """A page of one script, made of the module `entry` of assets/ and all it imports, over what it holds."""
+    script = bundle(ASSETS, entry) + ";"
+    style = "\n".join((ASSETS / name).read_text("utf-8") for name in styles)
     return "\n".join(
         (
             "<!doctype html>",
@@ -45,13 +49,13 @@ def page(controller: Controller, session_ids: Sequence[int]) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">',
             '<meta name="referrer" content="no-referrer">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title>",
+            f"<title>{html.escape(title)}</title>",
             f'<link rel="icon" href="{icon()}">',
             f"<style>{style}</style>",
             "</head>",
             '<body class="ds-static">',
             '<div id="screen"></div>',
-            "<noscript>This page needs JavaScript to show the session it holds.</noscript>",
+            "<noscript>This page needs JavaScript to show what it holds.</noscript>",
             f'<script type="application/json" id="recording">{safe_json(recording)}</script>',
             f"<script>{script}</script>",
             "</body>",

@@ -100,32 +100,20 @@ function temperaturePart() {
   );
   let body = null;
   let now = 6;
-  const count = () => body.temperatures.length - 1;
-  const say = slidable(line, handle, "Temperature", (value) => {
-    if (value === null || !body) return;
-    now = Math.round(value * count());
-    show();
-  });
-  handle.addEventListener(
-    "keydown",
-    (event) => {
-      const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
-      if (!by || !body) return;
-      // One measured temperature a key, before the slider's own hundredths.
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      now = Math.min(count(), Math.max(0, now + by));
-      show();
-    },
-    { capture: true },
-  );
+  const last = () => body.temperatures.length - 1;
+  let say = null;
   drafter.addEventListener("change", () => show());
+
+  function put(value) {
+    now = Math.round(value * last());
+    show();
+  }
 
   function show() {
     const curves = body.drafters[drafter.value];
     const t = body.temperatures[now];
-    handle.style.left = at(now / count());
-    say(now / count(), `temperature ${t}`);
+    handle.style.left = at(now / last());
+    say(now / last(), `temperature ${t}`);
     replace(chart, heatChart(body.temperatures, curves, now));
     const [low, high] = [curves.sum_min[now], curves.sum_prod[now]];
     setText(
@@ -139,6 +127,9 @@ function temperaturePart() {
     render(found) {
       if (!found || body === found) return;
       body = found;
+      say ??= slidable(line, handle, "Temperature", (value) => value !== null && put(value), {
+        fine: 1 / last(),
+      });
       replace(
         drafter,
         Object.keys(body.drafters).map((name) => el("option", { value: name }, name)),

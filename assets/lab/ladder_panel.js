@@ -1,11 +1,12 @@
 // From one coin to all of them: the coin of one position, every u it could have been, every position of a text, every
 // rule. One seed throughout, so each rung shows the same coins as the one below.
 
-import { button, el, replace, svg } from "../dom.js";
+import { button, el, replace } from "../dom.js";
 import { decimal, percent } from "../format.js";
 import { seededCoins } from "./coins.js";
+import { refillSquare, square } from "./ladder_figures.js";
 import { textOf } from "./play.js";
-import { overlap, residual } from "./rows.js";
+import { overlap } from "./rows.js";
 import { paramsOf, RUNGS } from "./state.js";
 import { ruleOf } from "./table.js";
 
@@ -66,7 +67,7 @@ function oneCoin(lab, state) {
   const { names, p, q } = state;
   const kept = u < bar;
   return [
-    square(state, { x, u, only: true }),
+    square(state, { x, u, all: false }),
     el(
       "div",
       { class: "ds-lab-words" },
@@ -90,7 +91,7 @@ function allCoins(lab, state) {
   const { x, u } = firstPosition(state);
   const both = overlap(p, q);
   return [
-    square(state, { x, u, only: false }),
+    square(state, { x, u, all: true }),
     refillSquare(state),
     el(
       "div",
@@ -115,100 +116,6 @@ function allCoins(lab, state) {
     ),
   ];
 }
-
-const SIZE = 220;
-
-// Across: the drafts, as wide as q. Up: u. Blue up to each threshold.
-function square({ names, p, q }, { x, u, only }) {
-  let left = 0;
-  const columns = q.flatMap((width, id) => {
-    if (!(width > 0)) return [];
-    const start = left;
-    left += width;
-    return [{ id, start, width, bar: Math.min(1, p[id] / width) }];
-  });
-  const [px, py] = [(v) => 20 + v * SIZE, (v) => 6 + (1 - v) * SIZE];
-  const own = columns.find((column) => column.id === x);
-  const shown = (column) => !only || column === own;
-  const part = (column, low, high, kind) =>
-    svg("rect", {
-      class: `ds-lab-area is-${kind}`,
-      x: px(column.start),
-      y: py(high),
-      width: column.width * SIZE,
-      height: (high - low) * SIZE,
-    });
-  return figure(
-    only ? "the coin in the square of all drafts and all coins" : "kept and rejected areas",
-    columns
-      .filter(shown)
-      .flatMap((column) => [part(column, 0, column.bar, "kept"), part(column, column.bar, 1, "dropped")]),
-    svg("rect", { class: "ds-lab-frame", x: px(0), y: py(1), width: SIZE, height: SIZE }),
-    columns.map((column) => [
-      svg("line", {
-        class: "ds-lab-frame",
-        x1: px(column.start),
-        x2: px(column.start),
-        y1: py(0),
-        y2: py(1),
-      }),
-      column.width > 0.06
-        ? svg(
-            "text",
-            { class: "ds-lab-tick", x: px(column.start + column.width / 2), y: py(0) + 14 },
-            names[column.id],
-          )
-        : null,
-    ]),
-    svg("circle", { class: "ds-lab-dot", cx: px(own.start + own.width / 2), cy: py(u), r: 5 }),
-    axis("u"),
-  );
-}
-
-// p as columns: what was kept, and what the residual refills.
-function refillSquare({ names, p, q }) {
-  const { row, mass } = residual(p, q);
-  const top = Math.max(...p, 0.01);
-  const wide = SIZE / p.length;
-  const y = (value) => 6 + (1 - value / top) * SIZE;
-  const column = (id, low, high, kind) =>
-    svg("rect", {
-      class: `ds-lab-area is-${kind}`,
-      x: 20 + id * wide + 3,
-      y: y(high),
-      width: wide - 6,
-      height: Math.max(0, y(low) - y(high)),
-    });
-  return figure(
-    "kept and refilled make p",
-    p.flatMap((prob, id) => {
-      const both = Math.min(prob, q[id]);
-      return [column(id, 0, both, "kept"), column(id, both, both + (row ? row[id] * mass : 0), "refilled")];
-    }),
-    p.map((prob, id) => [
-      svg("line", {
-        class: "ds-lab-wantline",
-        x1: 20 + id * wide,
-        x2: 20 + (id + 1) * wide,
-        y1: y(prob),
-        y2: y(prob),
-      }),
-      svg("text", { class: "ds-lab-tick", x: 20 + (id + 0.5) * wide, y: y(0) + 14 }, names[id]),
-    ]),
-    svg("line", { class: "ds-lab-frame", x1: 20, x2: 20 + SIZE, y1: y(0), y2: y(0) }),
-    axis("p"),
-  );
-}
-
-const figure = (label, ...children) =>
-  el(
-    "figure",
-    { class: "ds-lab-figure" },
-    svg("svg", { viewBox: `0 0 ${SIZE + 30} ${SIZE + 30}`, role: "img", "aria-label": label }, children),
-    el("figcaption", {}, label),
-  );
-
-const axis = (name) => svg("text", { class: "ds-lab-tick", x: 8, y: SIZE / 2 + 6 }, name);
 
 // A text from position to position under the rule, with each coin that was asked for.
 function playedPositions(rule, { p, q, k, seed, text }, most) {

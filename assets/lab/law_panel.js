@@ -3,6 +3,7 @@
 import { button, el, replace, setText } from "../dom.js";
 import { decimal, percent } from "../format.js";
 import { agreement } from "./agreement.js";
+import { KINDS } from "./kinds.js";
 import { distances, lawOf } from "./law.js";
 import { settings } from "./settings.js";
 import { at } from "./slide.js";
@@ -32,10 +33,16 @@ export function lawPanel(lab) {
     el(
       "div",
       { class: "ds-lab-lawgrid" },
-      el("div", {}, el("h3", {}, "What is emitted, against p"), bars, verdict, engine.root),
+      el("div", {}, el("h3", {}, "What is emitted, against p"), bars),
+      el("div", {}, verdict, engine.root),
+    ),
+    el(
+      "div",
+      {},
+      el("h3", {}, "How often each rule keeps a draft, and what that costs"),
       el(
         "div",
-        { class: "ds-lab-scroll", tabindex: 0, role: "region", "aria-label": "Acceptance of all rules" },
+        { class: "ds-lab-scroll", tabindex: 0, role: "region", "aria-label": "All rules" },
         table.root,
       ),
     ),
@@ -95,7 +102,7 @@ function sentence({ single, pair }, meta) {
 
 // Every rule at its own parameters (the chosen one at those set here). Worked out once the reader pauses.
 function acceptanceTable(lab) {
-  const root = el("div", {});
+  const root = el("div", { class: "ds-lab-kinds" });
   let timer = 0;
   let drawn = "";
   return {
@@ -112,59 +119,62 @@ function acceptanceTable(lab) {
   };
 }
 
-const KINDS = [
-  ["Lossless", (rule) => rule.lossless && !rule.greedy_only],
-  ["Biased, for speed", (rule) => !rule.lossless && !rule.faulty],
-  ["Faulty on purpose", (rule) => rule.faulty],
-];
+function tableOf(lab, state) {
+  return KINDS.map(([title, fits]) => kindTable(lab, state, title, lab.rules().filter(fits)));
+}
 
-function tableOf(lab, { p, q, k, rule: chosen, params }) {
-  const heads = ["rule", "keeps a draft", `of ${k} ${k === 1 ? "draft" : "drafts"}`, "TV to p", "in pairs"];
-  const line = (meta) => {
-    const rule = ruleOf(meta.id, paramsOf(meta, meta.id === chosen ? params : {}));
-    const tv = distances(lawOf(rule, p, q, k), p);
-    const name = button(meta.id, {
-      class: "ds-lawname",
-      title: `${meta.title}: ${meta.meaning}`,
-      "aria-pressed": String(meta.id === chosen),
-      "data-key": `lab-${meta.id}`,
-      onclick: () => lab.change({ ...lab.get(), rule: meta.id, params: {}, text: 0, stage: 0 }),
-    });
-    const least = meta.looks_ahead ? "≥ " : "";
-    return el(
-      "tr",
-      { class: meta.id === chosen ? "is-own" : null, "data-rule": meta.id },
-      el("th", { scope: "row" }, name),
-      el("td", { title: meta.closed_form }, `${least}${percent(rule.acceptance(p, q))}`),
-      el("td", {}, decimal(rule.accepted(p, q, k))),
-      el("td", {}, distance(tv.single)),
-      el("td", {}, distance(tv.pair)),
-    );
-  };
+function kindTable(lab, { p, q, k, rule: chosen, params }, title, rules) {
+  const heads = [
+    ["kept", "how often a draft is kept, at one position"],
+    [`of ${k}`, "how many drafts of a round are kept, on average"],
+    ["TV", "total variation distance to p, of one token"],
+    ["pairs", "total variation distance to p, of two tokens"],
+  ];
   return el(
     "table",
     { class: "ds-table ds-lab-table" },
-    el(
-      "caption",
-      {},
-      "How often each rule keeps a draft, how many of a round's on average, and what it costs",
-    ),
     el(
       "thead",
       {},
       el(
         "tr",
         {},
-        heads.map((head) => el("th", { scope: "col" }, head)),
+        el("th", { scope: "col" }, title),
+        heads.map(([head, says]) => el("th", { scope: "col", title: says }, head)),
       ),
     ),
-    KINDS.map(([title, fits]) =>
-      el(
-        "tbody",
-        {},
-        el("tr", { class: "ds-matrixkind" }, el("th", { colspan: heads.length, scope: "rowgroup" }, title)),
-        lab.rules().filter(fits).map(line),
-      ),
+    el(
+      "tbody",
+      {},
+      rules.map((meta) => {
+        const rule = ruleOf(meta.id, paramsOf(meta, meta.id === chosen ? params : {}));
+        const tv = distances(lawOf(rule, p, q, k), p);
+        return ruleLine(lab, meta, chosen, [
+          el(
+            "td",
+            { title: meta.closed_form },
+            `${meta.looks_ahead ? "≥ " : ""}${percent(snapped(rule.acceptance(p, q)))}`,
+          ),
+          el("td", {}, snapped(rule.accepted(p, q, k)).toFixed(2)),
+          el("td", {}, distance(tv.single)),
+          el("td", {}, distance(tv.pair)),
+        ]);
+      }),
     ),
   );
 }
+
+function ruleLine(lab, meta, chosen, cells) {
+  const name = button(meta.id, {
+    class: "ds-lawname",
+    title: `${meta.title}: ${meta.meaning}`,
+    "aria-pressed": String(meta.id === chosen),
+    "data-key": `lab-${meta.id}`,
+    onclick: () => lab.change({ ...lab.get(), rule: meta.id, params: {}, text: 0, stage: 0 }),
+  });
+  const own = meta.id === chosen ? "is-own" : null;
+  return el("tr", { class: own, "data-rule": meta.id }, el("th", { scope: "row" }, name), cells);
+}
+
+// A number that is whole but for rounding, as the whole number.
+const snapped = (value) => (Math.abs(value - Math.round(value)) < ZERO ? Math.round(value) : value);

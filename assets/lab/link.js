@@ -53,7 +53,7 @@ const paramsIn = (text) =>
       .split(",")
       .map((part) => part.split(":"))
       .filter(
-        ([name, value]) => /^[a-z_]{1,30}$/.test(name) && value !== "" && Number.isFinite(Number(value)),
+        ([name, value]) => /^[a-z][a-z_]{0,29}$/.test(name) && value !== "" && Number.isFinite(Number(value)),
       )
       .map(([name, value]) => [name, Number(value)]),
   );

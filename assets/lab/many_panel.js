@@ -17,6 +17,7 @@ export function manyPanel(lab) {
     button(`${spaced(n)} ${n === 1 ? "text" : "texts"}`, { "data-texts": n, onclick: () => draw(n) }),
   );
   const over = button("Start over", { class: "ds-button is-quiet", onclick: () => reset() });
+  const drawn = el("b", { class: "ds-lab-drawn", role: "status" });
   const progress = el("progress", {
     class: "ds-progress",
     max: 1,
@@ -41,7 +42,7 @@ export function manyPanel(lab) {
         "the first two tokens of texts under the seeds from this one on; the first text is the one above",
       ),
     ),
-    el("div", { class: "ds-lab-tools" }, buttons, over, progress),
+    el("div", { class: "ds-lab-tools" }, buttons, over, drawn, progress),
     el(
       "div",
       { class: "ds-lab-manygrid" },
@@ -89,6 +90,7 @@ export function manyPanel(lab) {
     progress.hidden = !busy;
     progress.value = target ? tally.n / target : 0;
     over.disabled = tally.n === 0;
+    setText(drawn, tally.n ? `${spaced(tally.n)} drawn` : "");
     const found = tested(tally, state.p);
     replace(histogram, histogramOf(state, tally));
     replace(grid, pairGrid(state, tally));
@@ -112,6 +114,9 @@ export function manyPanel(lab) {
     },
   };
 }
+
+// Below this a p-value says no more than that it is small.
+const chance = (p) => (p < 1e-30 ? "< 10⁻³⁰" : decimal(p));
 
 const failed = ({ singles, pairs, outside }) => outside > 0 || singles.p < ALPHA || pairs.p < ALPHA;
 
@@ -193,7 +198,7 @@ function testsTable({ singles, pairs, outside }, n) {
       { "data-test": name },
       el("th", { scope: "row" }, name),
       el("td", {}, n ? `${test.statistic.toFixed(1)} on ${test.dof}` : "–"),
-      el("td", {}, n ? decimal(test.p) : "–"),
+      el("td", {}, n ? chance(test.p) : "–"),
       el("td", { class: test.p < ALPHA ? "is-off" : null }, n ? (test.p < ALPHA ? "off" : "fits") : "–"),
     );
   return [
@@ -206,7 +211,8 @@ function testsTable({ singles, pairs, outside }, n) {
         el(
           "tr",
           {},
-          ["", "chi-square", "p-value", "says"].map((head) => el("th", { scope: "col" }, head)),
+          el("td", {}),
+          ["chi-square", "p-value", "says"].map((head) => el("th", { scope: "col" }, head)),
         ),
       ),
       el("tbody", {}, row("singles", singles), row("pairs", pairs)),

@@ -1,13 +1,9 @@
 // The Lab's settings: rule, its parameters, k and the seed.
 
 import { button, el, replace, setText } from "../dom.js";
+import { KINDS } from "./kinds.js";
 import { DRAFTS, paramsOf } from "./state.js";
 
-const GROUPS = [
-  ["Lossless", (rule) => rule.lossless && !rule.greedy_only],
-  ["Biased, for speed", (rule) => !rule.lossless && !rule.faulty],
-  ["Faulty on purpose", (rule) => rule.faulty],
-];
 const fresh = { text: 0, stage: 0 };
 
 export function settings(lab) {
@@ -85,7 +81,7 @@ export function settings(lab) {
 }
 
 function options(rules) {
-  return GROUPS.map(([label, fits]) =>
+  return KINDS.map(([label, fits]) =>
     el(
       "optgroup",
       { label },

@@ -4,8 +4,8 @@ const FINE = 0.01;
 const COARSE = 0.1;
 
 // Makes `handle` a slider on `line`. moved(value) is called with where it was put, moved(null) puts it back.
-// Returns say(value, words): what the handle says of itself.
-export function slidable(line, handle, label, moved, { max = 1 } = {}) {
+// `fine` is how far an arrow key goes. Returns say(value, words): what the handle says of itself.
+export function slidable(line, handle, label, moved, { max = 1, fine = FINE } = {}) {
   let now = 0;
   const attributes = { role: "slider", tabindex: "0", "aria-valuemin": "0", "aria-valuemax": String(max) };
   Object.entries(attributes).forEach(([name, value]) => handle.setAttribute(name, value));
@@ -29,7 +29,7 @@ export function slidable(line, handle, label, moved, { max = 1 } = {}) {
     if (line.hasPointerCapture(event.pointerId)) follow(event);
   });
   handle.addEventListener("keydown", (event) => {
-    const to = keyed(now, max, event);
+    const to = keyed(now, max, fine, event);
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
@@ -44,8 +44,8 @@ export function slidable(line, handle, label, moved, { max = 1 } = {}) {
 }
 
 // Where a key moves the handle; null puts it back, undefined is no key of it.
-function keyed(now, max, { key, shiftKey }) {
-  const by = shiftKey ? COARSE : FINE;
+function keyed(now, max, fine, { key, shiftKey }) {
+  const by = shiftKey ? COARSE : fine;
   if (key === "Escape") return null;
   if (key === "Home") return 0;
   if (key === "End") return max;

@@ -20,8 +20,8 @@ export const PRESETS = [
   {
     id: "confident",
     title: "confident drafter",
-    says: "it bets nearly all on one token that the target does not want as much",
-    p: [0.3, 0.4, 0.2, 0.1],
+    says: "it bets nearly all on one token; see under The ceiling what argmax match makes of that",
+    p: [0.3, 0.25, 0.25, 0.2],
     q: [0.95, 0.03, 0.01, 0.01],
   },
   {
