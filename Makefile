@@ -63,7 +63,7 @@ lock:
 	$(LOCK) -o requirements.txt
 	$(LOCK) --extra dev -c requirements.txt -o requirements-dev.txt
 
-$(VENV)/.ready: requirements.txt engine/mlx_backend/blas/shim.c | $(VENV)
+$(VENV)/.ready: requirements.txt engine/mlx_backend/blas/shim.c engine/mlx_backend/blas/few_rows.h | $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.txt
 	$(BIN)/python -m engine.mlx_backend.blas
 	touch $@

@@ -25,7 +25,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "device": device(),
-        "blas": BLAS.kind,
+        "blas": BLAS.name,
     }
 
 

@@ -192,3 +192,55 @@ def test_threads_are_cores_less_one_and_the_users_choice_wins(tmp_path, monkeypa
     assert threads.thread_count() == 3
     monkeypatch.setattr(threads, "physical_cores", lambda: 1)
     assert threads.thread_count() == 1
+
+
+@pytest.fixture(params=[16, 8, 0])
+def width(request):
+    """At most so wide a kernel for few rows while a test runs, which is as wide as this machine has; 0: none."""
+    loaded = shim.load()
+    yield loaded.few_rows(request.param)
+    loaded.set_threads(threads.thread_count())
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5, 6, 7, 13, 32])
+def test_few_rows_equal_numpy(width, m):
+    rng = np.random.default_rng(9)
+    for n, k, (alpha, beta), spare in itertools.product(
+        [1, 3, 4, 9], [0, 1, 15, 16, 40], [(1, 0), (-0.5, 2)], [0, 3]
+    ):
+        a, b, c = (random(rng, shape, np.float32) for shape in ((m, k), (k, n), (m, n)))
+        right = alpha * (a.astype(np.float64) @ b) + beta * c.astype(np.float64)
+        got = gemm("cblas_sgemm", ROW, (PLAIN, TRANSPOSED), a, b, c, alpha, beta, spare)
+        case = f"m={m} n={n} k={k} alpha={alpha} beta={beta} spare={spare}"
+        np.testing.assert_allclose(got, right, rtol=2e-5, atol=2e-5 * max(k, 1), err_msg=case)
+
+
+def test_a_row_of_our_own_kernel_has_the_same_bits_whatever_stands_beside_it(width):
+    """What OpenBLAS gives to a row depends on how many there are: the reason why a session repeats its own
+    passes to the last bit, and nobody else's."""
+    rng = np.random.default_rng(10)
+    a, b = random(rng, (32, 100), np.float32), random(rng, (100, 11), np.float32)
+
+    def product(rows):
+        out = np.full((len(rows), 11), np.nan, np.float32)
+        return gemm("cblas_sgemm", ROW, (PLAIN, TRANSPOSED), rows, b, out, 1, 0, 0)
+
+    whole = product(a)
+    assert not np.isnan(whole).any()
+    parts = [(product(a[first:last]), whole[first:last]) for first, last in ((0, 1), (4, 9), (26, 32))]
+    same = all(np.array_equal(part, rows) for part, rows in parts)
+    assert same if width else all(np.allclose(part, rows, rtol=1e-4, atol=1e-4) for part, rows in parts)
+
+
+def test_several_threads_leave_few_rows_to_openblas():
+    loaded = shim.load()
+    try:
+        assert loaded.set_threads(2) == 0
+        assert loaded.set_threads(1) == loaded.few_rows(shim.WIDEST)
+    finally:
+        loaded.set_threads(threads.thread_count())
+
+
+def test_the_kernel_is_part_of_what_a_re_run_must_share():
+    one = blas.BlasReport("OpenBLAS", "", kernels=" with few-row kernels of 16")
+    assert one.name == "OpenBLAS with few-row kernels of 16" != blas.BlasReport("OpenBLAS", "").name

@@ -33,6 +33,12 @@ class BlasReport:
     kind: str
     detail: str
     advice: str = ""
+    kernels: str = ""  # what decides the last bits beside the kind
+
+    @property
+    def name(self) -> str:
+        """What a re-run must share to repeat a session to the last bit."""
+        return self.kind + self.kernels
 
     @property
     def slow(self) -> bool:
@@ -81,10 +87,10 @@ def _through_shim() -> BlasReport | None:
     loaded = shim.load()
     if loaded is None:
         return None
-    loaded.set_threads(thread_count())
-    return BlasReport(
-        "OpenBLAS", f"{loaded.library} through a shim, {loaded.core} kernels, threads: {thread_count()}"
-    )
+    width = loaded.set_threads(thread_count())
+    own = f", few rows by a kernel of {width} floats" if width else ""
+    detail = f"{loaded.library} through a shim, {loaded.core} kernels, threads: {thread_count()}{own}"
+    return BlasReport("OpenBLAS", detail, kernels=f" with few-row kernels of {width}" if width else "")
 
 
 def _through_system() -> BlasReport | None:

@@ -22,7 +22,10 @@ from platformdirs import user_cache_dir
 
 WHEEL = "scipy-openblas32"
 SOURCE = Path(__file__).with_name("shim.c")
-FLAGS = ("-O2", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden")
+INCLUDED = Path(__file__).with_name("few_rows.h")
+FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden")
+#: Floats in the widest register there is a kernel for.
+WIDEST = 16
 BOUND = ("scipy_cblas_sgemm", "scipy_cblas_sgemv", "scipy_cblas_dgemm", "scipy_cblas_cgemm")
 
 _loaded: Loaded | None = None
@@ -44,8 +47,16 @@ class Loaded:
         name.restype = ctypes.c_char_p
         return name().decode()
 
-    def set_threads(self, n: int) -> None:
+    def set_threads(self, n: int) -> int:
+        """Let a product use n threads. One thread is best served by a kernel of the shim's own for few rows;
+        returns how many numbers that takes at once, 0 where this machine has none."""
         self.openblas.scipy_openblas_set_num_threads(n)
+        return self.few_rows(WIDEST if n == 1 else 0)
+
+    def few_rows(self, width: int) -> int:
+        """Multiply few rows by registers of at most `width` floats (0: leave them to OpenBLAS); returns the
+        width that is used."""
+        return self.shim.draftscope_few_rows(width)
 
 
 def problem() -> str:
@@ -98,7 +109,7 @@ def _openblas() -> Path:
 
 def cached(folder: Path | None = None) -> Path:
     """Where this shim belongs: a name that changes with the source, the wheel and the machine."""
-    key = hashlib.sha256(SOURCE.read_bytes())
+    key = hashlib.sha256(SOURCE.read_bytes() + INCLUDED.read_bytes())
     for part in (*FLAGS, importlib.metadata.version(WHEEL), platform.machine()):
         key.update(part.encode())
     folder = folder or Path(user_cache_dir("draftscope", appauthor=False))
