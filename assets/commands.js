@@ -2,6 +2,7 @@
 
 import { placesIn } from "./breaks.js";
 import { before, nearest, placeAt } from "./places.js";
+import { roundAt } from "./rounds.js";
 import { stagesOf, stepStage } from "./stages.js";
 import { isLive, step, stepRejection, stepRound } from "./store.js";
 
@@ -27,7 +28,7 @@ export function commands(store, actions, marks) {
   };
   const slow = (by) => go(stepStage, state().stage, by);
   const stepping = (by) => (state().stage === null ? go(step, by) : slow(by));
-  const last = () => (session()?.rounds.length ?? 0) - 1;
+  const last = () => (session()?.n ?? 0) - 1;
   const to = (round) => {
     if (round < 0) return false;
     store.dispatch({ type: "cursor", round, pos: -1 });
@@ -56,7 +57,7 @@ export function commands(store, actions, marks) {
       if (!state().cursor) return false;
       const { round } = state().cursor;
       const stage = state().stage === null ? 0 : null;
-      const pos = stage === null ? state().cursor.pos : stagesOf(session().rounds[round])[0].i;
+      const pos = stage === null ? state().cursor.pos : stagesOf(roundAt(session(), round))[0].i;
       store.dispatch({ type: "cursor", round, pos, stage });
       return true;
     },
@@ -86,6 +87,7 @@ export function commands(store, actions, marks) {
     link: () => (session() ? (actions.copyLink().then(say), true) : false),
     json: () => (state().cursor && actions.copyJson ? (actions.copyJson().then(say), true) : false),
     star: () => (session() && actions.star ? (actions.star(state().focus), true) : false),
+    present: () => (actions.present(state().present ? null : "text"), true),
     help() {
       store.dispatch({ type: "help", on: !state().help });
       return true;
@@ -174,8 +176,8 @@ const same = (a, b) => !before(a, b) && !before(b, a);
 export function target(session, text) {
   const round = /^\s*r\s*(\d+)(?:\s*[.:]\s*(\d+))?\s*$/i.exec(text);
   if (round) {
-    const found = session.rounds[Number(round[1])];
-    return found ? { round: found.i, pos: round[2] === undefined ? -1 : Number(round[2]) } : null;
+    const index = Number(round[1]);
+    return index < session.n ? { round: index, pos: round[2] === undefined ? -1 : Number(round[2]) } : null;
   }
   return /^\s*\d+\s*$/.test(text) ? placeAt(session, Number(text)) : null;
 }

@@ -3,6 +3,7 @@
 
 import { button, el, replace, setText, table } from "./dom.js";
 import { count, decimal, percent } from "./format.js";
+import { watermark } from "./tour/watermark.js";
 
 const POLL_MS = 500;
 const NUMBERS = {
@@ -156,6 +157,7 @@ function resultOf(answer) {
         { class: "ds-head" },
         el("h3", {}, sentence(result.verdict)),
         el("em", { class: `ds-kind ${kind}` }, result.passed ? "passed" : "failed"),
+        watermark(answer),
         el(
           "p",
           { class: "ds-facts" },

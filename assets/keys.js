@@ -1,6 +1,7 @@
 // The keyboard: one table, off inside inputs, dialogs, sliders and lists, and a sheet that shows it.
 
 import { button, el } from "./dom.js";
+import { cardLink } from "./tour/cards.js";
 
 const LANES = Array.from({ length: 9 }, (_, i) => ({
   key: String(i + 1),
@@ -40,6 +41,7 @@ export const KEYS = [
   { key: "t", shown: "t", command: "tables", says: "charts as tables" },
   { key: "l", shown: "l", command: "link", says: "copy a link to this very view" },
   { key: "j", shown: "j", command: "json", says: "copy this position as JSON" },
+  { key: "P", shown: "Shift p", command: "present", says: "present: one panel at a time, in large type" },
   { key: "s", shown: "s", command: "star", says: "star the session" },
   { key: "?", shown: "?", command: "help", says: "this sheet" },
   { key: "Escape", shown: "Esc", command: "escape", says: "close, unpin, or put a dragged coin back" },
@@ -84,7 +86,7 @@ export function listen(root, run, signal, on = () => true) {
   );
 }
 
-export function helpSheet(store) {
+export function helpSheet(store, actions) {
   const close = () => store.dispatch({ type: "help", on: false });
   const single = el("input", { type: "checkbox", checked: true });
   single.addEventListener("change", () => store.dispatch({ type: "set", values: { keys: single.checked } }));
@@ -96,6 +98,8 @@ export function helpSheet(store) {
       { class: "ds-head" },
       el("h2", {}, "Keys"),
       el("span", { class: "ds-spring" }),
+      actions.canTour ? button("Take the tour", { onclick: () => actions.goTo(cardLink(1), true) }) : null,
+      button("Present", { onclick: () => actions.present("text") }),
       button("Close", { onclick: close }),
     ),
     el(

@@ -4,6 +4,8 @@
 import { BREAKS } from "./breaks.js";
 import { readLab, writeLab } from "./lab/link.js";
 import { MODES } from "./modes.js";
+import { cardNumber } from "./tour/cards.js";
+import { presented } from "./tour/present.js";
 
 export const PANES = ["bars", "rules", "laws"];
 export const ROWS = [8, 16, 32];
@@ -21,6 +23,9 @@ export function readLook(search) {
       pane: oneOf(PANES, query.get("pane"), "bars"),
       find: query.get("find") ?? "",
       tables: query.get("tables") === "1",
+      tour: cardNumber(query.get("tour")),
+      present: presented(query.get("present")),
+      fault: query.get("fault"),
     },
     options: {
       mode: oneOf(Object.keys(MODES), query.get("mode"), "fate"),
@@ -66,6 +71,9 @@ export function writeLook({ pane, find, tables, options, breaks, ...others }) {
     drops: options.drops ? null : 0,
     find: find || null,
     tables: tables ? 1 : null,
+    tour: others.tour ?? null,
+    present: others.present ?? null,
+    fault: others.view === "faults" ? (others.fault ?? null) : null,
     ...writeBreaks(breaks),
     ...writeLab(others.view === "lab" ? others.lab : null),
   };

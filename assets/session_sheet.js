@@ -94,6 +94,7 @@ function factsOf(row, rows) {
     ["Prompt", row.prompt || "(empty)"],
     ["Made", when(row.created)],
     ["Status", row.end_reason ? `${row.status}: ${row.end_reason}` : row.status],
+    ["Watermark", row.watermark || null],
     ["Rule", [row.rule + asked, ...params].join(", ")],
     ["Models", `${row.drafter} → ${row.target}`],
     [

@@ -4,6 +4,7 @@ import { drawFigure, loadPlotly } from "./figures.js";
 import { button, el, replace, setText, table } from "./dom.js";
 import { count, decimal, milliseconds, percent } from "./format.js";
 import { isLive } from "./store.js";
+import { watermarkStrip } from "./tour/watermark.js";
 
 const LIVE_MS = 2000;
 
@@ -11,6 +12,7 @@ export function statsView(store, actions) {
   const { stats: ask, plotly } = actions;
   const lead = el("p", { class: "ds-statslead" });
   const note = el("p", { class: "ds-hint" });
+  const mark = watermarkStrip();
   const tab = (value, text) =>
     button(text, {
       class: "ds-tab",
@@ -34,7 +36,7 @@ export function statsView(store, actions) {
   const root = el(
     "section",
     { class: "ds-whole ds-stats", "aria-label": "Statistics" },
-    el("div", { class: "ds-panel ds-statshead" }, head, note),
+    el("div", { class: "ds-panel ds-statshead" }, head, mark.root, note),
     grid,
   );
   const cards = new Map(); // name -> { root, plot, table, facts, drawn }
@@ -109,6 +111,7 @@ export function statsView(store, actions) {
         stats ? leadText(stats) : session ? "Counting…" : "Open a session to see what it adds up to.",
       );
       setText(note, stats?.why ?? "");
+      mark.show(stats);
       note.hidden = !note.textContent;
       if (!stats) return replace(grid);
       const names = Object.keys(CARDS).filter((name) => CARDS[name].rows(stats).length > 0);

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 #: In the order in which the app's own page links them.
-STYLES = ("inspector.css", "inspect.css", "library.css", "data.css", "lab.css")
+STYLES = ("inspector.css", "inspect.css", "library.css", "data.css", "lab.css", "compare.css", "tour.css")
 #: Rounds read at once.
 PAGE = 200
 
