@@ -1,6 +1,9 @@
 // Between source and store: opening sessions, back-filling what a late or reloaded screen has missed,
 // keeping live sessions followed. A failing call becomes the banner, never an unhandled rejection.
 
+import { laneActions, samePlace } from "./compare/actions.js";
+import { judgedLoader } from "./compare/judged.js";
+import { isSession } from "./compare/lane.js";
 import { reusedText, shelf } from "./shelf.js";
 import { family, isLive } from "./store.js";
 
@@ -14,9 +17,7 @@ export function connect(store, source, signal) {
   const heard = new Map(); // session id -> when something last came
   const state = () => store.get();
   const watched = () =>
-    [...new Set([state().focus, ...(state().view === "compare" ? state().lanes : [])])].filter(
-      (id) => id !== null,
-    );
+    [...new Set([state().focus, ...(state().view === "compare" ? state().lanes : [])])].filter(isSession);
 
   const guarded = async (work) => {
     try {
@@ -74,8 +75,10 @@ export function connect(store, source, signal) {
     if (ids.length > 0) source.follow(watched());
   };
 
+  const judge = judgedLoader(store, source, guarded, load);
   const show = async (ids) => {
-    await Promise.all(ids.filter((id) => !state().sessions[id]?.head).map(load));
+    const missing = ids.filter((id) => !state().sessions[id]?.head);
+    await Promise.all(missing.map((id) => (isSession(id) ? load(id) : judge(id))));
     followLive();
   };
 
@@ -84,7 +87,10 @@ export function connect(store, source, signal) {
     openDemo,
     guarded,
     refresh,
-    open(id, cursor = null, restoring = false) {
+    open(id, place = null, restoring = false) {
+      if (state().lanes.slice(1).includes(id)) store.dispatch({ type: "set", values: { against: id } });
+      if (!isSession(id)) return null; // a re-judged lane is held against the baseline, and is no session
+      const cursor = place ?? samePlace(state(), id);
       const lanes = state().lanes.includes(id) ? state().lanes : [id];
       store.dispatch({ type: "lanes", ids: lanes });
       const known = state().sessions[id];
@@ -98,14 +104,6 @@ export function connect(store, source, signal) {
       });
       return show([id]);
     },
-    async rerun(rules) {
-      const parent = state().focus;
-      const answer = await guarded(() => source.rerun(parent, rules));
-      if (!answer) return;
-      store.dispatch({ type: "lanes", ids: [parent, ...answer.sessions] });
-      refresh();
-      await show(answer.sessions);
-    },
     view(name) {
       store.dispatch({ type: "view", name });
       if (name !== "compare" || state().focus === null) return null;
@@ -113,14 +111,17 @@ export function connect(store, source, signal) {
       return show(state().lanes);
     },
     stop: () => guarded(() => source.stop(state().focus)),
-    restore({ s, cursor, view, lanes }) {
+    restore({ s, cursor, view, lanes, against = null, onlyDiffs = false }) {
       store.dispatch({ type: "view", name: view });
       if (s === null) return null;
       line.open(s, cursor, true);
       if (lanes.length > 1) store.dispatch({ type: "lanes", ids: lanes });
+      store.dispatch({ type: "set", values: { against, onlyDiffs } });
       return show(lanes);
     },
   };
+
+  line.compare = laneActions(store, source, { guarded, refresh, show });
 
   const hear = (message) => {
     if (message.error) store.dispatch({ type: "error", error: message.error });

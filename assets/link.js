@@ -1,6 +1,7 @@
 // Every state is a link: /?s=41&r=12&i=3&view=compare&lanes=41,42. Other parameters are left alone.
 // What the screen looks at it with (colour, pane, breakpoints, ...) is in look.js.
 
+import { readLane } from "./compare/lane.js";
 import { writeLook } from "./look.js";
 import { viewOf } from "./views.js";
 
@@ -17,8 +18,10 @@ export function read(search) {
     view: viewOf(query.get("view"))?.id ?? "inspect",
     lanes: (query.get("lanes") ?? "")
       .split(",")
-      .map(session)
+      .map(readLane)
       .filter((id) => id !== null),
+    against: readLane(query.get("against") ?? ""),
+    onlyDiffs: query.get("diff") === "1",
   };
 }
 
@@ -41,6 +44,9 @@ export function write(state, href) {
   set("u", cursor ? (state.suppose ?? cursor.suppose ?? null) : null);
   Object.entries(writeLook(state)).forEach(([name, value]) => set(name, value));
   set("view", state.view === "inspect" ? null : state.view);
-  set("lanes", state.view === "compare" && state.lanes.length > 1 ? state.lanes.join(",") : null);
-  return url.href.replaceAll("%2C", ",").replaceAll("%3A", ":");
+  const compared = state.view === "compare" && state.lanes.length > 1;
+  set("lanes", compared ? state.lanes.join(",") : null);
+  set("against", compared && state.lanes.includes(state.against) ? state.against : null);
+  set("diff", compared && state.onlyDiffs ? 1 : null);
+  return url.href.replace(/%2C|%3A|%3D|%7E/g, decodeURIComponent);
 }

@@ -7,7 +7,7 @@ import { dataActions } from "./data/actions.js";
 import { dataView } from "./data/view.js";
 import { decisionPanel } from "./decision.js";
 import { helpSheet, listen } from "./keys.js";
-import { lanesView } from "./lanes.js";
+import { lanesView } from "./compare/view.js";
 import { read, write } from "./link.js";
 import { labView } from "./lab/view.js";
 import { readLook } from "./look.js";
@@ -61,7 +61,7 @@ export function mount(element, source) {
     roundPanel(store),
     decisionPanel(store, actions),
     underPanel(store, actions),
-    lanesView(store, actions),
+    lanesView(store, actions, source),
     timeline(store, actions, marks),
     helpSheet(store),
     errorBanner(store),

@@ -50,7 +50,7 @@ function divergencesOf(state) {
   const others = own === lanes[0] ? lanes.slice(1) : [lanes[0]];
   const at = others
     .map((lane) => firstDivergence(mine, output(lane)))
-    .filter((position) => position !== null);
+    .filter((position) => position !== null && mine[position].round !== null);
   return [...new Set(at)]
     .sort((a, b) => a - b)
     .map((position) => ({ round: mine[position].round, pos: mine[position].pos }));

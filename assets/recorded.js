@@ -23,6 +23,11 @@ export function recordedSource(recording) {
         facets: {},
       });
     },
+    // One line a lane; a recording without a table says nothing of its lanes.
+    compared: (ids) => {
+      const { columns = [], lines = [] } = recording.compared ?? {};
+      return answer({ columns, lines: lines.filter(({ session }) => ids.includes(session)) });
+    },
     choices: () => answer({ rules: recording.rules ?? [] }),
     stats: recording.stats && ((id) => answer(recording.stats[id])),
   };

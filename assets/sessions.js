@@ -44,7 +44,7 @@ export function sessionList(store, actions) {
       const shown = nested(state.list ?? []);
       replace(
         rows,
-        shown.map(({ row, child }) => item(row, child, row.id === state.focus, list, actions)),
+        shown.map(({ row, depth }) => item(row, depth, row.id === state.focus, list, actions)),
       );
       replace(empty, emptyState(state, list, actions));
       empty.hidden = shown.length > 0;
@@ -56,17 +56,18 @@ export function sessionList(store, actions) {
   };
 }
 
-// Children right after their parent, in the order they were made; a child without its parent stands alone.
+// Children right after their parent, in the order they were made, theirs right after them; a child without its
+// parent stands alone. `depth` counts the parents that are in the list.
 export function nested(list) {
   const ids = new Set(list.map((row) => row.id));
-  const children = (id) =>
+  const children = (id, depth) =>
     list
       .filter((row) => row.parent_id === id)
       .sort((a, b) => Math.abs(a.id) - Math.abs(b.id))
-      .flatMap((row) => [{ row, child: true }, ...children(row.id)]);
+      .flatMap((row) => [{ row, depth }, ...children(row.id, depth + 1)]);
   return list
     .filter((row) => row.parent_id === null || !ids.has(row.parent_id))
-    .flatMap((row) => [{ row, child: false }, ...children(row.id)]);
+    .flatMap((row) => [{ row, depth: 0 }, ...children(row.id, 1)]);
 }
 
 // "3 of 41 sessions · 4.2 MB"
@@ -109,10 +110,14 @@ function skeleton() {
   );
 }
 
-function item(row, child, current, list, actions) {
+// Each step into the tree is a step to the right; beyond the fourth there is no room.
+const indent = (depth) => (depth > 1 ? { paddingLeft: `${12 * Math.min(depth - 1, 4)}px` } : {});
+
+function item(row, depth, current, list, actions) {
+  const child = depth > 0;
   return el(
     "li",
-    { class: child ? "is-child" : null },
+    { class: child ? "is-child" : null, "data-depth": depth || null, style: indent(depth) },
     el(
       "button",
       {

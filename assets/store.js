@@ -13,7 +13,11 @@ export const initial = {
   follow: true,
   playing: false,
   view: "inspect",
-  lanes: [], // session ids, baseline first
+  lanes: [], // session ids and re-judged lanes (compare/lane.js), baseline first
+  against: null, // the lane that is held against the baseline; null: the one on view, or the first that parts
+  onlyDiffs: false, // lanes without the stretches in which none differs
+  lines: {}, // lane -> its line of the table
+  columns: [], // the columns of the table
   list: null, // rows of the session list; null until the first answer
   filters: FILTERS, // what narrows the session list
   shown: 100, // rows of it at most
@@ -209,7 +213,7 @@ export function selected(state) {
   };
 }
 
-// The lanes of a session: what it repeats or is repeated by, the original first; at most six.
+// The lanes of a session: what it repeats or is repeated by, the original first; at most eight.
 export function family(state, id) {
   const rows = state.list ?? [];
   const parent = rows.find((row) => row.id === id)?.parent_id ?? id;
@@ -217,7 +221,7 @@ export function family(state, id) {
     .filter((row) => row.parent_id === parent)
     .map((row) => row.id)
     .sort((a, b) => a - b);
-  return [parent, ...children.slice(-5)];
+  return [parent, ...children.slice(-7)];
 }
 
 export const isLive = (status) => status === "running" || status === "queued" || status === "loading";

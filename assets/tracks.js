@@ -137,6 +137,31 @@ function moved(u, { key, shiftKey }) {
   return by === undefined ? undefined : u + by;
 }
 
+// One coin and two thresholds: the same u through both, and on which side of each it fell.
+// sides: [{ name, label, threshold, kept }].
+export function duel(u, sides) {
+  const words = sides.map(
+    ({ name, label, threshold, kept }) =>
+      `${name}: ${label} = ${decimal(threshold)}, ${kept ? "kept" : "rejected"}`,
+  );
+  return el(
+    "div",
+    { class: "ds-duel", role: "img", "aria-label": `u = ${decimal(u)}. ${words.join("; ")}` },
+    label("ds-dart-u", u, `u = ${decimal(u)}`),
+    sides.map(({ name, label: letters, threshold, kept }) =>
+      el(
+        "div",
+        { class: "ds-duelside" },
+        track(
+          threshold,
+          el("i", { class: `ds-dart-pin ${kept ? "is-accepted" : "is-rejected"}`, style: { left: at(u) } }),
+        ),
+        scale(threshold, `${name}: ${letters} = ${decimal(threshold)}`),
+      ),
+    ),
+  );
+}
+
 // A threshold without a coin: nothing fell, nothing to drag.
 export function threshold(value, passed, name) {
   return el(

@@ -221,8 +221,9 @@ def closed_forms(counters: Counters) -> dict:
     return {name: getattr(counters, name) for name in names}
 
 
-def lane_of(given: Mapping) -> dict:
+def lane_of(given: str | Mapping) -> dict:
     """A lane that a page asked for, with nothing in it but what a lane has. Raises BadSetting."""
+    given = {"rule": given} if isinstance(given, str) else given
     if not isinstance(given, Mapping):
         raise BadSetting(f"A lane is {given!r}.", "Give rule, params, drafter or k.")
     return {name: given[name] for name in ("rule", "params", "drafter", "k") if given.get(name) is not None}

@@ -113,7 +113,9 @@ def summary(rounds: Sequence[Round], rule: Rule | None) -> dict:
     own = None if rule is None else laws(rounds, rule)
     law_cells, worst = of_laws(rounds, own, why_no_law(rule))
     cells = {
-        "tokens_per_target_pass": mean_cell([len(done.emitted) for done in rounds], "no round"),
+        "tokens_per_target_pass": at_least_none(
+            mean_cell([len(done.emitted) for done in rounds], "no round")
+        ),
         "per_position_acceptance": share_cell(tested, "no draft was tested"),
         **law_cells,
         "sum_min": cell(counters.closed_form_sum_min, n=tested.whole, why="no draft was tested"),
@@ -138,6 +140,11 @@ def named(found: Cell) -> Cell:
 def mean_cell(values: Sequence[float], why: str) -> Cell:
     found = paired.mean(values)
     return cell(found.mean, found.low, found.high, found.n, why)
+
+
+def at_least_none(found: Cell) -> Cell:
+    """The interval of what cannot be below 0."""
+    return found | {"low": None if found["low"] is None else max(0.0, found["low"])}
 
 
 def share_cell(found: session_stats.Share, why: str) -> Cell:

@@ -14,7 +14,20 @@ test("a state survives its link", () => {
     cursor: { round: 12, pos: 3 },
     view: "compare",
     lanes: [41, 42],
+    against: null,
+    onlyDiffs: false,
   });
+});
+
+test("a link keeps lanes of every kind, their order, the chosen one and what is left out", () => {
+  const lanes = [41, "41~lenient:leniency=0.4", 44, "41~block", 42];
+  const shown = { ...state, view: "compare", lanes, against: "41~block", onlyDiffs: true };
+  const href = write(shown, "http://localhost/");
+  assert.match(href, /lanes=41,41~lenient:leniency=0\.4,44,41~block,42&against=41~block&diff=1$/);
+  const found = read(new URL(href).search);
+  assert.deepEqual([found.lanes, found.against, found.onlyDiffs], [lanes, "41~block", true]);
+  assert.doesNotMatch(write({ ...shown, view: "inspect" }, href), /lanes|against|diff/);
+  assert.deepEqual(read("?lanes=41,41~<b>,41~block:x=1e,~block,7~rule:a=2").lanes, [41, "7~rule:a=2"]);
 });
 
 test("a screen that follows has no place in its link, so it follows again", () => {
@@ -34,6 +47,8 @@ test("nonsense in a link is nothing", () => {
     cursor: null,
     view: "inspect",
     lanes: [1, 3],
+    against: null,
+    onlyDiffs: false,
   });
 });
 

@@ -177,13 +177,13 @@ test("children stand under their parents, grandchildren under them, orphans alon
     row(1),
   ];
   assert.deepEqual(
-    nested(list).map(({ row: one, child }) => [one.id, child]),
+    nested(list).map(({ row: one, depth }) => [one.id, depth]),
     [
-      [3, false],
-      [1, false],
-      [2, true],
-      [4, true],
-      [5, true],
+      [3, 0],
+      [1, 0],
+      [2, 1],
+      [4, 1],
+      [5, 2],
     ],
   );
 });

@@ -14,7 +14,10 @@ const recording = {
   rounds: { 1: rounds },
   pieces: { 1: { 10: " the" } },
 };
-const settled = () => new Promise((done) => setTimeout(done, 20));
+// As many turns as the longest chain of answers takes, however slow the machine is.
+const settled = async () => {
+  for (let turn = 0; turn < 60; turn += 1) await new Promise(setImmediate);
+};
 
 // A line between a store and a source that counts its pages and can speak.
 function wired(changes = {}) {
@@ -80,14 +83,48 @@ test("a live session is followed, with its lanes while they are on view", async 
   const live = { ...head, rounds: 0, status: "running" };
   const { line, followed, source, close } = wired({
     head: (id) => Promise.resolve({ ...live, id }),
-    rerun: () => Promise.resolve({ sessions: [2, 3] }),
+    rerun: (id, lanes) => Promise.resolve({ sessions: lanes.map((_, i) => id + 1 + i) }),
   });
   source.say({ started: 1 });
   await settled();
   assert.deepEqual(followed.at(-1), [1]);
   await line.view("compare");
-  await line.rerun(["stochastic", "block"]);
+  await line.compare.rerun([{ rule: "stochastic" }, { rule: "block" }]);
   assert.deepEqual(followed.at(-1), [1, 2, 3]);
+  close();
+});
+
+test("a re-judged lane is asked for once, and is a lane like the others", async () => {
+  const judged = [];
+  const line_ = { rule: "argmax", params: {}, asked: "argmax", rule_reason: "", status: "needs a run" };
+  const { store, line, followed, close } = wired({
+    rerun: () => Promise.resolve({ sessions: [] }),
+    rejudged(id, lanes) {
+      judged.push([id, lanes]);
+      const line = { ...line_, reason: "another token at position 2", exact: true, missing_mass: 0 };
+      return Promise.resolve({
+        lanes: [{ line, rounds: rounds.slice(0, 2), rule_title: "Argmax" }],
+        pieces: {},
+      });
+    },
+  });
+  await line.open(1);
+  await line.view("compare");
+  await line.compare.rejudge([{ rule: "argmax", params: {} }]);
+  await line.compare.rejudge([{ rule: "argmax", params: {} }]);
+  assert.deepEqual(store.get().lanes, [1, "1~argmax"]);
+  assert.deepEqual(judged, [[1, [{ rule: "argmax", params: {} }]]]);
+  const lane = store.get().sessions["1~argmax"];
+  assert.deepEqual(
+    [lane.head.rule, lane.head.judged.of, lane.rounds.length, lane.status],
+    ["argmax", 1, 2, "needs a run"],
+  );
+  assert.equal(store.get().lines["1~argmax"].status, "needs a run");
+  line.open("1~argmax");
+  assert.deepEqual([store.get().focus, store.get().against], [1, "1~argmax"]);
+  line.compare.dropLane("1~argmax");
+  assert.deepEqual([store.get().lanes, store.get().against], [[1], null]);
+  assert.ok(followed.flat().every((id) => typeof id === "number"));
   close();
 });
 
