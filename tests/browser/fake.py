@@ -11,14 +11,15 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from engine.core import warp
+from engine.core import replay, warp
 from engine.core.events import PromptRead, Round, SessionFinished, SessionStarted
 from engine.core.loop import Cancelled, Generation, Plan
 from engine.core.stats import counters
 from engine.core.types import Address, Draft, Sampling
 from engine.errors import BadSetting
-from engine.rules import RULES, effective, get
-from inspector import law_view, view_model
+from engine.rules import RULES, effective, get, with_own
+from inspector import lane_lines, law_view, view_model
+from inspector.lanes import asked_lanes, judged_lanes
 
 TEXT = """The cat sat on the mat. The dog sat on the log. The cat saw the dog and the dog saw the cat.
 A draft is a guess. The target reads the guess and keeps the words it would have said.
@@ -182,8 +183,10 @@ class FakeController:
         sampling = Sampling(form["temperature"], form["top_k"], form["top_p"], form["min_p"])
         return self.begin(form, form["rule"], sampling, parent=None)
 
-    def begin(self, form: dict, asked: str, sampling: Sampling, parent: int | None) -> int:
-        rule, reason = effective(get(asked), sampling)
+    def begin(
+        self, form: dict, asked: str, sampling: Sampling, parent: int | None, params: dict | None = None
+    ) -> int:
+        rule, reason = effective(get(asked, **(params or {})), sampling)
         session_id = max(self.all, default=0) + 1
         started = SessionStarted(
             prompt=form["prompt"],
@@ -204,6 +207,7 @@ class FakeController:
         record = {
             "id": session_id,
             "parent_id": parent,
+            "relation": None if parent is None else "rerun",
             "title": form["prompt"][:60],
             "created": time.time(),
             "starred": False,
@@ -240,7 +244,7 @@ class FakeController:
         scorer.prefill(session.plan.prompt)
         drafter.start(session.plan.prompt)
         ends = lambda output: output[-1] == END  # noqa: E731
-        rules = tuple(RULES.values())
+        rules = with_own(session.plan.rule)
         return Generation(session.plan, drafter, scorer, ends, session.stopping.is_set, matrix_rules=rules)
 
     def stop(self, session_id: int) -> None:
@@ -248,12 +252,41 @@ class FakeController:
             self.all[session_id].stopping.set()
             self.gate.notify_all()
 
-    def rerun(self, session_id: int, rules: list[str]) -> list[int]:
-        if not 2 <= len(rules) <= 6:
-            raise BadSetting(f"{len(rules)} rules were chosen.", "Choose 2 to 6.")
-        started = self.all[session_id].started
-        form = started.to_dict()
-        return [self.begin(form, rule, started.sampling, session_id) for rule in rules]
+    def rerun(self, session_id: int, lanes: list[str | dict]) -> list[int]:
+        started = self.get(session_id).started
+        begun = []
+        for lane in asked_lanes(lanes, started):
+            form = started.to_dict() | {"k": started.k if lane.k is None else lane.k}
+            form["drafter"] = lane.drafter or started.drafter
+            begun.append(self.begin(form, lane.rule, started.sampling, session_id, lane.params))
+        return begun
+
+    def rejudged(self, session_id: int, lanes: list[dict]) -> dict:
+        session = self.get(session_id)
+        found, pieces = [], {}
+        for lane in judged_lanes(session.started, session.rounds, lanes):
+            views = [view_model.round_view(done) for done in lane.judged.rounds]
+            pieces |= shown_pieces(set().union(*map(view_model.tokens_of, views)))
+            line = lane.named(session_id) | {"drafter": session.started.drafter, "k": session.started.k}
+            line |= lane_lines.numbers(lane.judged.rounds, lane.rule) | lane.confirmed(session.rounds)
+            found.append({"rounds": views, "line": line, "rule_title": lane.rule.title})
+        return {"lanes": found, "pieces": pieces}
+
+    def compared(self, session_ids: list[int]) -> dict:
+        return {"columns": lane_lines.COLUMNS, "lines": [self.line(self.get(i)) for i in session_ids]}
+
+    def line(self, session: Session) -> dict:
+        started, record = session.started, session.record
+        names = ("rule", "params", "asked", "drafter", "k", "seed")
+        line = {name: getattr(started, name) for name in names}
+        line |= {"session": record["id"], "mode": "run", "rule_reason": started.reason}
+        line |= {"status": session.status, "reason": "", "parent_id": record["parent_id"]}
+        line |= lane_lines.numbers(session.rounds, session.plan.rule)
+        parent = self.all.get(record["parent_id"])
+        if parent is not None and parent.started == started:
+            difference = replay.difference(parent.rounds, session.rounds)
+            line |= {"reproduced": not difference, "difference": difference, "row": None}
+        return line
 
     def sessions(self, search: str = "", limit: int = 100, offset: int = 0) -> list[dict]:
         found = [s for s in self.all.values() if search.lower() in s.started.prompt.lower()]
