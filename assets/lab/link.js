@@ -24,13 +24,14 @@ export function readLab(search) {
   const query = new URLSearchParams(search);
   if (query.get("view") !== "lab") return null;
   const [p, q] = [row(query.get("p")), row(query.get("q"))];
-  const rows = p && q && p.length === q.length ? { p, q, names: namesOf(query.get("names"), p.length) } : {};
+  const rows = p && q && p.length === q.length ? { p, q } : { p: FIRST.p, q: FIRST.q };
   const [text, stage] = (query.get("step") ?? "").split(".").map((part) => whole(part, 1e6) ?? 0);
   const known = (list, name, first) => (list.includes(query.get(name)) ? query.get(name) : first);
   const k = whole(query.get("k"), 4);
   return {
     ...FIRST,
     ...rows,
+    names: namesOf(query.get("names"), rows.p.length),
     k: DRAFTS.includes(k) ? k : FIRST.k,
     rule: known(RULE_IDS, "rule", FIRST.rule),
     params: paramsIn(query.get("params")),

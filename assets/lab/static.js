@@ -20,7 +20,11 @@ const asked = new URLSearchParams(location.search);
 asked.set("view", "lab");
 store.dispatch({ type: "set", values: { view: "lab", choices: { rules }, lab: readLab(asked) ?? FIRST } });
 
-const root = el("div", { class: "ds", "data-view": "lab" }, el("main", { class: "ds-lab-alone" }, view.root));
+const root = el(
+  "div",
+  { class: "ds", "data-view": "lab" },
+  el("main", { class: "ds-lab-alone" }, el("h1", {}, "draftscope"), view.root),
+);
 document.getElementById("screen").replaceChildren(root);
 
 let frame = 0;
