@@ -24,6 +24,10 @@ import { createStore, selected } from "./store.js";
 import { textStrip } from "./text_strip.js";
 import { timeline } from "./timeline.js";
 import { underPanel } from "./under.js";
+import { cardLink, cardNumber } from "./tour/cards.js";
+import { faultsView, startQuiz } from "./tour/faults_view.js";
+import { presentPane } from "./tour/present.js";
+import { tourPane } from "./tour/tour.js";
 import { viewOf } from "./views.js";
 
 let mounted = null;
@@ -52,8 +56,18 @@ export function mount(element, source) {
     canRerun: Boolean(source.rerun),
     ...dataActions(store, source, line),
     lab: source.lab,
+    recording: source.recording,
+    canTour: Boolean(source.recording),
+    offers: (id) => Boolean(viewOf(id)) && (!viewOf(id).needs || Boolean(actions[viewOf(id).needs])),
+    goTo: (search, fresh) => goTo(search, fresh),
+    present: (id) => presenter.present(id),
+    quiz: () => {
+      startQuiz(store);
+      return line.view("faults");
+    },
   };
   const run = commands(store, actions, marks);
+  const presenter = presentPane(store, actions, signal);
   const panes = [
     sessionBar(store, actions),
     sessionList(store, actions),
@@ -63,10 +77,12 @@ export function mount(element, source) {
     underPanel(store, actions),
     lanesView(store, actions, source),
     timeline(store, actions, marks),
-    helpSheet(store),
+    helpSheet(store, actions),
     errorBanner(store),
     statusLine(),
     breakPanel(store, actions, marks),
+    tourPane(store, actions),
+    faultsView(store, actions),
     statsView(store, actions),
     exactnessView(store, actions),
     dataView(store, actions),
@@ -74,6 +90,7 @@ export function mount(element, source) {
     sessionSheet(store, actions),
     toast(store, actions),
     warmingChip(store),
+    presenter,
   ];
   const root = layout(panes.map((pane) => pane.root));
   element.replaceChildren(root);
@@ -108,15 +125,23 @@ export function mount(element, source) {
     () => store.get().keys,
   );
   // What a link asks for is no move of the reader's: it leaves the history alone.
-  const restore = (place) => {
+  const restore = (place, search = location.search) => {
     restoring = true;
-    store.dispatch({ type: "look", look: readLook(location.search) });
+    store.dispatch({ type: "look", look: readLook(search) });
     line.restore(place);
     restoring = false;
   };
+  // A card of the tour: `fresh` is one that was just turned to.
+  const goTo = (search, fresh) => {
+    if (fresh) store.dispatch({ type: "set", values: { tourAnswer: null, present: null } });
+    restore(read(search), search);
+    remember(store.get(), { type: "view" });
+  };
   window.addEventListener("popstate", () => restore(read(location.search)), { signal });
   const asked = read(location.search);
-  restore(asked.s === null && source.first ? source.first : asked);
+  const card = source.recording && cardNumber(new URLSearchParams(location.search).get("tour"));
+  if (asked.s === null && card) restore(read(cardLink(card)), cardLink(card));
+  else restore(asked.s === null && source.first ? source.first : asked);
   render();
   return { store, close: () => mounted.abort() };
 }
@@ -143,6 +168,8 @@ function layout([
   error,
   status,
   breaks,
+  tour,
+  faults,
   ...rest
 ]) {
   const [stats, exactness, data, lab, ...overlays] = rest;
@@ -163,7 +190,8 @@ function layout([
       exactness,
       data,
       lab,
-      el("div", { class: "ds-left" }, sessions, breaks),
+      faults,
+      el("div", { class: "ds-left" }, tour, sessions, breaks),
     ),
     time,
     help,

@@ -5,6 +5,8 @@ import { bytes, count } from "./format.js";
 import { filterPanel } from "./filters.js";
 import { narrowed } from "./shelf.js";
 import { isLive } from "./store.js";
+import { cardLink } from "./tour/cards.js";
+import { watermark } from "./tour/watermark.js";
 
 export function sessionList(store, actions) {
   const { list } = actions;
@@ -20,6 +22,11 @@ export function sessionList(store, actions) {
   });
   find.addEventListener("input", () => list.search(find.value));
   const filters = filterPanel(store, actions);
+  const tour = button("Tour", {
+    class: "ds-link",
+    title: "Ten cards on what happens here",
+    onclick: () => actions.goTo(cardLink(1), true),
+  });
   const demo = button("Recorded demo", { class: "ds-link", onclick: () => actions.openDemo?.() });
   const root = el(
     "nav",
@@ -29,7 +36,7 @@ export function sessionList(store, actions) {
     rows,
     empty,
     more,
-    el("footer", { class: "ds-listfoot" }, facts, demo),
+    el("footer", { class: "ds-listfoot" }, facts, actions.canTour ? tour : null, demo),
   );
   let drawn = null;
   return {
@@ -137,6 +144,7 @@ function item(row, depth, current, list, actions) {
       child && !row.title
         ? null
         : el("span", { class: "ds-session-title" }, row.title || row.prompt || "(empty prompt)"),
+      watermark(row),
       factsLine(row),
       row.tags?.length
         ? el(

@@ -42,6 +42,15 @@ export const initial = {
   keys: true, // false: single keys do nothing
   tables: false, // charts as tables
   notice: "", // what a command had to say
+  tour: null, // the number of the tour's card, from 1
+  tourDone: {}, // card number -> true
+  tourAnswer: null, // what was answered to the card's question
+  tourOffered: false, // true once the offer was answered
+  present: null, // the panel that has the window to itself (tour/present.js)
+  fault: null, // the case of the gallery that is on view
+  faultData: null, // the gallery's recordings; "loading" or "failed" before
+  quizzing: false, // the gallery asks instead of showing
+  quiz: null, // see tour/quiz.js
 };
 
 const emptySession = (id) => ({

@@ -8,6 +8,7 @@ export const VIEWS = [
   { id: "exactness", title: "Exactness", whole: true, needs: "verify", free: true },
   { id: "data", title: "Data", whole: true, needs: "data", free: true },
   { id: "lab", title: "Lab", whole: true, needs: "lab", free: true },
+  { id: "faults", title: "Faults", whole: true, needs: "recording", free: true },
 ];
 
 // A `free` view needs no session.

@@ -1,6 +1,7 @@
 // The cards of the tour: where each sets the screen (a link), what it says, what it asks, and how the store tells
 // that it was done. Sessions 0 and below are recordings, so no card needs a model. Pure.
 
+import { firstDivergence, output } from "../align.js";
 import { stagesOf } from "../stages.js";
 import { selected } from "../store.js";
 
@@ -133,7 +134,7 @@ export const CARDS = [
       "A rule that accepts more is faster. Some do it by letting the text drift from what the target would write, and from one text you cannot tell.",
       "The Law meter works it out for this place: over every draft and every coin that could have been, how far is what the rule writes from what the target wants? 0 is not at all.",
     ],
-    asks: "Open the Law meter, find “Lenience” among the biased rules, and read its distance (TV). Does it change the text here?",
+    asks: "Open the Law meter, find “lenient” among the biased rules, and read its distance (TV). Does it change the text here?",
     choices: [
       { id: "no", text: "No: its distance is 0" },
       { id: "yes", text: "Yes: it is above 0", right: true },
@@ -155,8 +156,8 @@ export const CARDS = [
       "It is marked faulty on purpose, wherever it appears. Nothing failed and no message came: only the text went off.",
     ],
     asks: "Select the first token at which the faulty lane leaves the healthy one: the one with a thick bar at its left.",
-    done: (state) => state.focus === -10,
-    show: "?s=-10&r=1&i=-1&view=compare&lanes=0,-10",
+    done: (state) => state.focus === -10 && partsHere(state),
+    show: "?s=-10&r=2&i=4&view=compare&lanes=0,-10",
     after:
       "Up to there both are the same to the last coin. This is how such a bug is found: same seed, two engines, first difference.",
   },
@@ -174,6 +175,15 @@ export const CARDS = [
     after: "Have fun. The tour is behind the ? button whenever you want it again.",
   },
 ];
+
+// Whether the cursor is on the first token at which the tour's faulty session leaves the demo.
+function partsHere({ sessions, focus, cursor }) {
+  const [healthy, faulty] = [sessions[0], sessions[focus]];
+  if (!healthy || !faulty || !cursor) return false;
+  const at = firstDivergence(output(healthy), output(faulty));
+  const here = selected({ sessions, focus, cursor });
+  return at !== null && (here.position ?? here.next)?.at === at;
+}
 
 const percent = (part, whole) => `${Math.round((100 * part) / whole)} %`;
 

@@ -13,6 +13,20 @@ export function diagnostics(healthy, faulty, divergence) {
         "Acceptance by depth",
       ),
     ]),
+    box(
+      "First tokens",
+      "how often each came, and what the target wants: the upright line",
+      [
+        legend(),
+        law(healthy.law, faulty.law),
+        el(
+          "p",
+          { class: "ds-hint" },
+          `Distance to the target (TV): healthy ${decimal(healthy.tv)}, faulty ${decimal(faulty.tv)}. Chance alone makes some.`,
+        ),
+      ],
+      true,
+    ),
     box("Acceptance over the session", "in the first, middle and last third of its rounds", [
       legend(),
       pairs(
@@ -22,15 +36,6 @@ export function diagnostics(healthy, faulty, divergence) {
           faulty.by_time[i],
         ]),
         "Acceptance over the session",
-      ),
-    ]),
-    box("First tokens", "how often each came, and what the target wants: the upright line", [
-      legend(),
-      law(healthy.law, faulty.law),
-      el(
-        "p",
-        { class: "ds-hint" },
-        `Distance to the target (TV): healthy ${decimal(healthy.tv)}, faulty ${decimal(faulty.tv)}. Chance alone makes some.`,
       ),
     ]),
     box("Tests", "p-values: below 0.0001 fails; a right engine fails each once in 10 000", [
@@ -43,10 +48,10 @@ export function diagnostics(healthy, faulty, divergence) {
   ];
 }
 
-const box = (title, facts, children) =>
+const box = (title, facts, children, tall = false) =>
   el(
     "section",
-    { class: "ds-panel ds-faultbox", "aria-label": title },
+    { class: `ds-panel ds-faultbox${tall ? " is-tall" : ""}`, "aria-label": title },
     el("header", { class: "ds-head" }, el("h3", {}, title), el("p", { class: "ds-facts" }, facts)),
     children,
   );
@@ -135,8 +140,8 @@ function tests(healthy, faulty) {
     ["pairs of tokens", said(healthy.pairs), said(faulty.pairs)],
     ["drafts against q", said(healthy.drafts), said(faulty.drafts)],
     ["acceptance against its closed form", said(healthy.acceptance), said(faulty.acceptance)],
-    ["tested drafts accepted", percent(healthy.measured.rate), percent(faulty.measured.rate)],
-    ["sum min(p, q), the ceiling there", percent(healthy.ceiling), percent(faulty.ceiling)],
+    ["first drafts accepted", ofFirst(healthy), ofFirst(faulty)],
+    ["at most, sum min(p, q)", percent(healthy.first_draft.ceiling), percent(faulty.first_draft.ceiling)],
     ["tokens per target pass", decimal(healthy.per_pass), decimal(faulty.per_pass)],
   ];
   const made = table(["", "healthy", "faulty"], rows);
@@ -144,6 +149,8 @@ function tests(healthy, faulty) {
     if (cell.textContent.endsWith("fails")) cell.classList.add("is-failing");
   return el("div", { class: "ds-faulttests", tabindex: 0, role: "region", "aria-label": "Tests" }, made);
 }
+
+const ofFirst = ({ first_draft: one }) => `${percent(one.accepted / one.tested)} of ${one.tested}`;
 
 const pText = (p) => (p < 1e-12 ? "< 1e-12" : p < 1e-4 ? p.toExponential(0) : decimal(p));
 

@@ -90,6 +90,7 @@ export function tourPane(store, actions) {
       root.hidden = state.tour === null;
       const screen = root.closest(".ds");
       screen?.toggleAttribute("data-tour", state.tour !== null);
+      document.documentElement.classList.toggle("ds-touring", state.tour !== null);
       if (state.tour === null) {
         if (shown !== null) look(root, []);
         shown = drawn = null;
