@@ -17,7 +17,17 @@ from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
 from engine.faults import FAULTS
-from inspector import cli_compare, cli_share, cli_verify, lab_page, live, log_report, own_rules, report
+from inspector import (
+    cli_compare,
+    cli_replay,
+    cli_share,
+    cli_verify,
+    lab_page,
+    live,
+    log_report,
+    own_rules,
+    report,
+)
 from inspector.controller import Controller
 from inspector.faults import marked
 from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
@@ -82,31 +92,6 @@ def run(
 
 @cli.command()
 @click.argument("session_id", metavar="SESSION", type=int)
-@click.option("--rules", "rule_list", required=True, help="Rules to compare, separated by commas.")
-@click.option("--mode", type=click.Choice(["rerun", "rejudge"]), default="rerun", show_default=True)
-@common
-@click.pass_obj
-def replay(
-    group_db: Path | None, db: Path | None, as_json: bool, session_id: int, rule_list: str, mode: str
-) -> int:
-    """Replay a session under other rules at its own seed.
-
-    rerun: the models again, each rule on its own path, stored as child sessions. rejudge: no model, the
-    stored drafts and coins judged again until the rule leaves the stored path.
-    """
-    wanted = [own_rules.named(rule.strip()) for rule in rule_list.split(",") if rule.strip()]
-    with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
-        if mode == "rejudge":
-            lanes = controller.rejudge(session_id, wanted)
-        else:
-            lanes = controller.lanes(session_id, live.rerun(controller, session_id, wanted))
-        body = {"session": session_id, "mode": mode, "lanes": lanes}
-        report.emit(body) if as_json else click.echo(report.lanes_text(body))
-        return 0 if mode == "rejudge" else exit_status(lanes)
-
-
-@cli.command()
-@click.argument("session_id", metavar="SESSION", type=int)
 @click.option("--round", "index", type=int, help="Only this round.")
 @common
 @click.pass_obj
@@ -138,6 +123,7 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool, log: str | Non
 
 for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql, cli_compare.compare):
     cli.add_command(command)
+cli.add_command(cli_replay.replay)
 for command in (cli_verify.verify, cli_verify.check_rule, lab_page.lab):
     cli.add_command(command)
 

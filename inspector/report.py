@@ -230,7 +230,7 @@ def lanes_text(body: dict) -> str:
     for lane in body["lanes"]:
         parts = "never" if lane["first_divergence"] is None else f"at {lane['first_divergence']}"
         rate, passes = lane["counters"]["per_position_acceptance"], lane["counters"]["tokens_per_target_pass"]
-        line = f"  {lane['rule']:<26} accepts {shown(rate)}  tokens/pass {shown(passes)}  parts {parts}"
+        line = f"  {named(lane):<26} accepts {shown(rate)}  tokens/pass {shown(passes)}  parts {parts}"
         if "reproduced" in lane:
             line += f"  {repeated(lane)}"
         if lane["mode"] == "rejudge":
@@ -249,11 +249,27 @@ def lanes_text(body: dict) -> str:
     return "\n".join(lines)
 
 
+def named(lane: dict) -> str:
+    """A lane's rule, with the parameters, drafter and k it ran with where these were named."""
+    params = [f"{name}={value:g}" for name, value in lane["params"].items()]
+    return " ".join([lane["rule"], *params])
+
+
 def repeated(lane: dict) -> str:
     """How a lane under the session's own rule compares with the session."""
     if lane["reproduced"] is None:
         return "the same as far as it goes"
-    return "reproduced" if lane["reproduced"] else f"NOT reproduced ({lane['difference']})"
+    if lane["reproduced"]:
+        return "reproduced"
+    return f"NOT reproduced ({lane['difference']}{row_text(lane.get('row'))})"
+
+
+def row_text(row: dict | None) -> str:
+    """The first row that is not the same, and by how much."""
+    if row is None:
+        return ""
+    place = f"{row['side']} at position {row['position']}, round {row['round']}"
+    return f"; the first row that differs is {place}, by up to {row['largest']:.1e}, TV {row['tv']:.1e}"
 
 
 def show_text(body: dict) -> str:

@@ -1,5 +1,6 @@
 """Re-judging is the beginning of the re-run; a comparison finds the first thing that differs."""
 
+import functools
 from dataclasses import replace
 
 import pytest
@@ -41,28 +42,31 @@ def test_under_its_own_rule_a_session_is_re_judged_to_itself(rule):
         assert judged.tokens == output(stored)
 
 
-#: The rules of every class: token-wise, with a fresh draw, looking ahead, without a coin, faulty.
-CROSSED = [
-    "stochastic", "sampler-match", "one-hot", "block", "argmax", "fault-residual-from-p",
-    "fault-one-token-residual", "gumbel",
-]  # fmt: skip
+@functools.cache
+def cached(rule_id, seed, **settings):
+    return session(RULES[rule_id], seed, **settings)
 
 
-@pytest.mark.parametrize("other", CROSSED)
-@pytest.mark.parametrize("own", CROSSED)
-def test_a_re_judge_is_how_the_re_run_begins(own, other):
-    """Round for round and coin for coin, up to where it says that it ends; and it goes on where it can."""
-    own, other = RULES[own], RULES[other]
+@pytest.mark.parametrize("own", SAMPLING, ids=ids)
+def test_a_re_judge_is_how_the_re_run_begins(own):
+    """Under every other rule, round for round and coin for coin, up to where it says that it ends; and it
+    goes on where it can. More seeds, and greedy sessions, are tried in tests/exactness/test_every_pair.py."""
+    for other in SAMPLING:
+        begins_alike(own, other, [(cached(own.id, seed), cached(other.id, seed), seed) for seed in range(5)])
+
+
+def begins_alike(own, other, runs):
+    """runs: (stored session, re-run, seed)."""
     seen = 0
-    for seed in range(5):
-        stored, rerun = session(own, seed), session(other, seed)
+    for stored, rerun, seed in runs:
         judged = replay.rejudge(stored, other, seed, ran=own)
-        assert list(judged.rounds) == untimed(rerun[: len(judged.rounds)])
-        seen += len(judged.rounds)
+        n = len(judged.rounds)
+        assert list(judged.rounds) == untimed(rerun[:n]), (own.id, other.id, seed)
+        assert replay.row_difference(judged.rounds, rerun) is None
+        seen += n
         if judged.complete:
             assert judged.tokens == output(stored) == output(rerun)
             continue
-        n = len(judged.rounds)
         left = n > 0 and judged.rounds[-1].emitted != stored[n - 1].emitted
         redrawn = n < len(stored) and "fall on other coins" in judged.why
         assert left or redrawn or (n == 0 and "another way" in judged.why)
@@ -213,3 +217,44 @@ def test_a_missing_coin_and_a_missing_round_are_differences():
 def test_times_are_no_difference():
     a, b = made_round(times=StageTimes(1, 1, 1)), made_round(times=StageTimes(9, 9, 9))
     assert replay.difference([a], [b]) == ""
+
+
+# The first row that differs
+
+
+def nudged(done, side, at, by=1e-6):
+    """A session's rounds with one row of round 1 a little off."""
+    row = getattr(done[1].block, side)[at]
+    probs = row.probs.copy()
+    probs[0] += by
+    probs[1] -= by
+    rows_ = list(getattr(done[1].block, side))
+    rows_[at] = replace(row, probs=probs)
+    return changed(done, block=replace(done[1].block, **{side: tuple(rows_)}))
+
+
+@pytest.mark.parametrize(("side", "at"), [("p", 0), ("p", 2), ("q", 0), ("q", 1)])
+def test_the_first_row_that_differs_is_named_with_its_size(side, at):
+    done = session(RULES["stochastic"], 2)
+    found = replay.row_difference(done, nudged(done, side, at))
+    assert (found.round, found.position, found.side) == (1, done[1].block.start + at, side)
+    assert found.largest == pytest.approx(1e-6) and found.tv == pytest.approx(1e-6)
+    assert found.token in getattr(done[1].block, side)[at].ids[:2]
+    assert replay.row_difference(done, done) is None
+
+
+def test_rows_behind_a_token_that_differs_are_of_another_text():
+    done = session(RULES["stochastic"], 2)
+    other = nudged(done, "p", 2)
+    tokens = (done[1].block.tokens[0] + 1, *done[1].block.tokens[1:])
+    other[1] = replace(other[1], block=replace(other[1].block, tokens=tokens))
+    assert replay.row_difference(done, other) is None
+    assert replay.row_difference(done, nudged(done, "p", 0)[:2]) is not None
+    assert replay.row_difference(done[:1], done) is None
+
+
+def test_what_one_of_two_cut_rows_leaves_out_is_no_difference_of_the_other():
+    done = session(RULES["stochastic"], 2)
+    kept = tuple(rows.cut(row, 2) for row in done[1].block.p)
+    found = replay.row_difference(done, changed(done, block=replace(done[1].block, p=kept)))
+    assert (found.side, found.tv, found.largest) == ("p", 0.0, 0.0)
