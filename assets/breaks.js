@@ -141,7 +141,8 @@ export function placesIn(breaks, round, around) {
   return places;
 }
 
-// A growing list of a session's stops: asked again after new rounds, it looks at those alone.
+// A growing list of a session's stops, always the same array: asked again after new rounds, it looks at those
+// alone.
 export function breakPlaces() {
   let known = { key: null, places: [], seen: 0 };
   return (session, breaks, around) => {
@@ -155,11 +156,10 @@ export function breakPlaces() {
       around.divergences,
     ]);
     if (key !== known.key || session.rounds.length < known.seen) known = { key, places: [], seen: 0 };
-    for (const round of session.rounds.slice(known.seen)) {
-      const places = placesIn(breaks, round, { ...around, pieces: session.pieces });
-      if (places.length) known.places = [...known.places, ...places];
-    }
-    known.seen = session.rounds.length;
+    for (; known.seen < session.rounds.length; known.seen += 1)
+      known.places.push(
+        ...placesIn(breaks, session.rounds[known.seen], { ...around, pieces: session.pieces }),
+      );
     return known.places;
   };
 }

@@ -4,13 +4,22 @@
 import { laneActions, samePlace } from "./compare/actions.js";
 import { judgedLoader } from "./compare/judged.js";
 import { isSession } from "./compare/lane.js";
+import { roundAt } from "./rounds.js";
 import { reusedText, shelf } from "./shelf.js";
 import { family, isLive } from "./store.js";
 
 const FIRST_PAGE = 24; // what fills a screen, before the rest
 const PAGE = 120;
+const AROUND = 12; // rounds on either side of a place that is jumped to
 const SILENCE_MS = 5000;
 const LIST_MS = 3000;
+
+// Until the page has been painted with what has just come, so that a long back-fill leaves room for the reader.
+const drawn = () =>
+  new Promise((done) => {
+    if (globalThis.document?.hidden === false) requestAnimationFrame(() => setTimeout(done));
+    else done();
+  });
 
 export function connect(store, source, signal) {
   const filling = new Set();
@@ -38,18 +47,48 @@ export function connect(store, source, signal) {
   const list = shelf(store, source, signal, guarded, openDemo);
   const { refresh } = list;
 
-  // Fetches the rounds a session has and the screen lacks, a page at a time.
+  // Fetches the rounds around a place that was asked for before they had come.
+  const reach = (id, round) => {
+    const key = `${id} ${round}`;
+    if (filling.has(key)) return null;
+    filling.add(key);
+    const lo = Math.max(0, round - AROUND);
+    return guarded(async () => {
+      const page = await source.rounds(id, lo, Math.min(state().sessions[id].n, round + AROUND));
+      store.dispatch({ type: "delta", s: id, lo, ...page });
+    }).finally(() => filling.delete(key));
+  };
+  const reachWanted = () => {
+    const { focus, want, sessions } = state();
+    const session = sessions[focus];
+    if (!want || !session || want.round >= session.n || want.round < session.rounds.length + FIRST_PAGE)
+      return;
+    if (!roundAt(session, want.round)) reach(focus, want.round);
+  };
+  signal.addEventListener("abort", store.subscribe(reachWanted));
+
+  // Fetches the rounds a session has and the screen lacks, a page at a time; the next page is on its way while
+  // one is drawn.
   const fill = (id) => {
     if (filling.has(id)) return null;
     filling.add(id);
     return guarded(async () => {
-      for (;;) {
-        const { rounds, n } = state().sessions[id];
-        const lo = rounds.length;
-        if (lo >= n) return;
-        const page = await source.rounds(id, lo, Math.min(n, lo + (lo === 0 ? FIRST_PAGE : PAGE)));
+      const ask = (lo) => {
+        const { n } = state().sessions[id];
+        if (lo >= n) return null;
+        const hi = Math.min(n, lo + (lo === 0 ? FIRST_PAGE : PAGE));
+        return { lo, hi, page: source.rounds(id, lo, hi) };
+      };
+      let coming = ask(state().sessions[id].rounds.length);
+      while (coming) {
+        const { lo, hi } = coming;
+        const page = await coming.page;
         if (page.rounds.length === 0) return;
+        const next = ask(hi);
+        next?.page.catch(() => {}); // it is awaited below
         store.dispatch({ type: "delta", s: id, lo, ...page });
+        await drawn();
+        coming = next ?? ask(state().sessions[id].rounds.length);
       }
     }).finally(() => filling.delete(id));
   };

@@ -1,6 +1,8 @@
 // A round in slow motion: its sub-steps in the order they happened. Pure.
 // draft i -> target pass -> coin i -> what follows (residual, replacement, bonus or a plain target step).
 
+import { roundAt } from "./rounds.js";
+
 export function stagesOf(round) {
   const drafts = round.positions.map((_, i) => ({ kind: "draft", i }));
   const coins = round.positions.flatMap((position, i) =>
@@ -59,15 +61,16 @@ export function fateKnown(round, pos, seen, looksAhead = false) {
 // enters this one at its first sub-step.
 export function stepStage(session, cursor, stage, by) {
   let { round } = cursor;
-  let at = stage === null ? (by > 0 ? 0 : stagesOf(session.rounds[round]).length - 2) : stage + by;
-  if (at < 0 && round > 0) {
+  const stages = (i) => stagesOf(roundAt(session, i));
+  let at = stage === null ? (by > 0 ? 0 : stages(round).length - 2) : stage + by;
+  if (at < 0 && round > 0 && roundAt(session, round - 1)) {
     round -= 1;
-    at = stagesOf(session.rounds[round]).length - 1;
-  } else if (at >= stagesOf(session.rounds[round]).length && round + 1 < session.rounds.length) {
+    at = stages(round).length - 1;
+  } else if (at >= stages(round).length && roundAt(session, round + 1)) {
     round += 1;
     at = 0;
   }
-  const all = stagesOf(session.rounds[round]);
+  const all = stages(round);
   at = Math.min(Math.max(at, 0), all.length - 1);
   return { round, pos: all[at].i, stage: at };
 }

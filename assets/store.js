@@ -1,7 +1,9 @@
 // One state, pure reducers. A session's rounds and pieces are logs that only grow: the arrays are shared
-// between states and `n` says how far the source has come; nothing else is ever changed in place.
+// between states and `n` says how far the source has come; nothing else is ever changed in place. Rounds that
+// came before those in front of them wait in `ahead`, and can be looked at there: see roundAt.
 
 import { countMatrix } from "./matrix.js";
+import { arrived, roundAt } from "./rounds.js";
 import { FILTERS } from "./shelf.js";
 import { stagesOf } from "./stages.js";
 
@@ -57,6 +59,7 @@ const emptySession = (id) => ({
   id,
   head: null,
   rounds: [],
+  ahead: new Map(), // index -> round
   pieces: {},
   n: 0,
   status: "loading",
@@ -79,16 +82,14 @@ const reducers = {
   // { s, n, status, lo, rounds, pieces, head }: what a source says of one session.
   delta(state, { type, ...update }) {
     const old = state.sessions[update.s] ?? emptySession(update.s);
-    const fresh = (update.rounds ?? []).filter((_, i) => (update.lo ?? 0) + i >= old.rounds.length);
-    const gap = fresh.length > 0 && fresh[0].i !== old.rounds.length;
     Object.assign(old.pieces, update.pieces);
-    if (!gap) old.rounds.push(...fresh);
+    const fresh = arrived(old, update.rounds ?? []);
     const session = {
       ...old,
       n: Math.max(old.n, update.n ?? 0, old.rounds.length),
       status: update.status ?? old.status,
       head: update.head ?? old.head,
-      tally: gap ? old.tally : fresh.reduce(count, old.tally),
+      tally: fresh.reduce(count, old.tally),
     };
     const next = { ...state, sessions: { ...state.sessions, [update.s]: session } };
     return update.s === state.focus ? settle(next, session) : next;
@@ -107,8 +108,12 @@ const reducers = {
     };
     return settle(next, sessions[s]);
   },
+  // A round that has not come yet is waited for where the cursor stands.
   cursor(state, { round, pos, stage = null }) {
-    const cursor = clamp(state.sessions[state.focus], { round, pos });
+    const session = state.sessions[state.focus];
+    if (session && round < session.n && round >= 0 && !roundAt(session, round))
+      return { ...state, want: { round, pos, stage }, follow: false };
+    const cursor = clamp(session, { round, pos });
     return cursor ? { ...state, ...untouched, cursor, stage, want: null, follow: false } : state;
   },
   // A coin held at another place: it stays while the cursor does.
@@ -145,9 +150,15 @@ const untouched = { stage: null, suppose: null, notice: "" };
 
 // Puts the cursor where it belongs after new data: at a link's place, at the newest round, or nowhere new.
 function settle(state, session) {
-  if (state.want && session.rounds.length > state.want.round) {
+  if (state.want && roundAt(session, state.want.round)) {
     const cursor = clamp(session, state.want);
-    return { ...state, cursor, want: null, ...kept(session.rounds[cursor.round], cursor, state.want) };
+    return {
+      ...state,
+      ...untouched,
+      cursor,
+      want: null,
+      ...kept(roundAt(session, cursor.round), cursor, state.want),
+    };
   }
   if (state.follow && session.rounds.length > 0) {
     const round = session.rounds.length - 1;
@@ -163,10 +174,12 @@ function kept(round, { pos }, { stage = null, suppose = null }) {
 }
 
 function clamp(session, cursor) {
-  if (!session?.rounds.length) return null;
-  const round = Math.min(Math.max(cursor.round, 0), session.rounds.length - 1);
-  const stops = steps(session.rounds[round]);
-  return { round, pos: stops.includes(cursor.pos) ? cursor.pos : interesting(session.rounds[round]) };
+  if (!session) return null;
+  const last = session.rounds.length - 1;
+  const round = roundAt(session, cursor.round) ? cursor.round : Math.min(Math.max(cursor.round, 0), last);
+  const here = roundAt(session, round);
+  if (!here) return null;
+  return { round, pos: steps(here).includes(cursor.pos) ? cursor.pos : interesting(here) };
 }
 
 // Where to look first in a round: its rejection, else the token that follows, else its last draft.
@@ -182,28 +195,33 @@ export function steps(round) {
 }
 
 export function step(session, cursor, by) {
-  const here = steps(session.rounds[cursor.round]);
+  const here = steps(roundAt(session, cursor.round));
   const i = here.indexOf(cursor.pos) + by;
   if (i >= 0 && i < here.length) return { round: cursor.round, pos: here[i] };
   const round = cursor.round + by;
-  if (round < 0 || round >= session.rounds.length) return cursor;
-  const there = steps(session.rounds[round]);
+  if (round < 0 || round >= session.n) return cursor;
+  const next = roundAt(session, round);
+  if (!next) return { round, pos: -1 };
+  const there = steps(next);
   return { round, pos: there[by > 0 ? 0 : there.length - 1] };
 }
 
 export function stepRound(session, cursor, by) {
-  const round = Math.min(Math.max(cursor.round + by, 0), session.rounds.length - 1);
-  return { round, pos: interesting(session.rounds[round]) };
+  const round = Math.min(Math.max(cursor.round + by, 0), session.n - 1);
+  const there = roundAt(session, round);
+  return { round, pos: there ? interesting(there) : -1 };
 }
 
 // The next rejected draft in a direction; the cursor itself when there is none.
 export function stepRejection(session, cursor, by) {
   const rejects = (round) => round.accepted < round.k;
   let at = cursor.round;
-  const here = session.rounds[at];
+  const here = roundAt(session, at);
   if (rejects(here) && Math.sign(here.accepted - cursor.pos) === by) return { round: at, pos: here.accepted };
-  for (at += by; at >= 0 && at < session.rounds.length; at += by) {
-    if (rejects(session.rounds[at])) return { round: at, pos: session.rounds[at].accepted };
+  for (at += by; at >= 0 && at < session.n; at += by) {
+    const there = roundAt(session, at);
+    if (!there) return { round: at, pos: -1 };
+    if (rejects(there)) return { round: at, pos: there.accepted };
   }
   return cursor;
 }
@@ -211,7 +229,7 @@ export function stepRejection(session, cursor, by) {
 // What is selected: the session, its round, the draft there (or null), the token that follows (or null).
 export function selected(state) {
   const session = state.sessions[state.focus] ?? null;
-  const round = state.cursor && session ? (session.rounds[state.cursor.round] ?? null) : null;
+  const round = state.cursor && session ? roundAt(session, state.cursor.round) : null;
   if (!round) return { session, round: null, position: null, next: null };
   const onNext = state.cursor.pos === round.k;
   return {

@@ -8,6 +8,7 @@ import { hoverCard } from "./hover_card.js";
 import { levelOf, MODES } from "./modes.js";
 import { modeTools } from "./mode_tools.js";
 import { heldAt } from "./places.js";
+import { roundAt } from "./rounds.js";
 import { fateKnown, revealed } from "./stages.js";
 import { isLive } from "./store.js";
 
@@ -83,7 +84,8 @@ export function textStrip(store, marks) {
   function veil(state, session) {
     veiled.forEach((token) => token.classList.remove("is-unrevealed", "is-undecided"));
     veiled = [];
-    const round = state.cursor && state.stage !== null ? session?.rounds[state.cursor.round] : null;
+    const round =
+      state.cursor && state.stage !== null ? session && roundAt(session, state.cursor.round) : null;
     if (!round) return;
     const seen = revealed(round, state.stage);
     const ahead = state.choices?.rules.find((rule) => rule.id === session.head?.rule)?.looks_ahead;

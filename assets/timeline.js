@@ -2,9 +2,11 @@
 
 import { askLine } from "./ask_line.js";
 import { button, el, icon, replace, setText } from "./dom.js";
-import { pitch, rail } from "./rail.js";
+import { pitch, rail, slots } from "./rail.js";
 import { summary } from "./round_panel.js";
+import { roundAt } from "./rounds.js";
 import { stageName, stagesOf } from "./stages.js";
+import { isLive } from "./store.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8];
 
@@ -103,10 +105,11 @@ export function timeline(store, actions, marks) {
   );
   const jump = (event) => {
     const session = store.get().sessions[store.get().focus];
-    const n = session?.rounds.length ?? 0;
+    const n = session?.n ?? 0;
     if (!n) return;
     const box = canvas.getBoundingClientRect();
-    actions.goRound(Math.floor((event.clientX - box.left) / pitch(box.width, n)));
+    const step = pitch(box.width, slots(box.width, n, isLive(session.status)));
+    actions.goRound(Math.min(n - 1, Math.max(0, Math.floor((event.clientX - box.left) / step))));
   };
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
@@ -138,7 +141,9 @@ export function timeline(store, actions, marks) {
         divergences: marks.divergences(state),
         found: marks.found(state).places,
       };
-      picture(session.rounds, places, state.cursor?.round ?? null);
+      const { rounds, status } = session;
+      const look = [state.find, state.breaks, state.choices];
+      picture({ rounds, n: session.n, growing: isLive(status), places, look }, state.cursor?.round ?? null);
       const key = [
         session,
         state.cursor,
@@ -150,7 +155,7 @@ export function timeline(store, actions, marks) {
       ];
       if (key.every((part, i) => part === drawn[i])) return;
       drawn = key;
-      const round = session.rounds[state.cursor?.round] ?? null;
+      const round = state.cursor ? roundAt(session, state.cursor.round) : null;
       controls(state, session, round);
       twin.hidden = !state.tables;
       if (state.tables) replace(twin, roundTable(store, session, round?.i ?? n - 1));
@@ -158,7 +163,7 @@ export function timeline(store, actions, marks) {
   };
 
   function controls(state, session, round) {
-    const n = session.rounds.length;
+    const { n } = session;
     replace(play, icon(state.playing ? "pause" : "play"));
     play.setAttribute("aria-label", state.playing ? "Pause" : "Play");
     follow.setAttribute("aria-pressed", String(state.follow));

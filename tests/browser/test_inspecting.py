@@ -66,6 +66,7 @@ def test_dragging_the_coin_shows_the_other_outcome_and_says_it_is_hypothetical(r
     done = rounds_of(ran)[index]
     page = open_page(f"{serve(ran)}?s=1&r={index}&i={pos}")
     expect(page.locator(".ds-decision .ds-badge").first).to_have_text("rejected")
+    expect(slider(page)).to_have_attribute("aria-valuenow", f"{done.verdict.checks[pos].u:.3f}")
     box = page.locator(".ds-dart-track").first.bounding_box()
     pin = slider(page).bounding_box()
     page.mouse.move(pin["x"] + 1, box["y"] + 15)
@@ -78,21 +79,41 @@ def test_dragging_the_coin_shows_the_other_outcome_and_says_it_is_hypothetical(r
     page.wait_for_url(re.compile(r"u=0\.0"))
     page.get_by_role("button", name="Put the coin back").click()
     expect(page.locator(".ds-badge.is-hypothetical")).to_have_count(0)
-    assert f"u = {done.verdict.checks[pos].u:.3g}" in page.locator(".ds-dart-u").first.inner_text()
+    expect(page.locator(".ds-dart-u").first).to_have_text(f"u = {done.verdict.checks[pos].u:.3g}")
+
+
+#: The boxes of the track, the pin and the label as of one moment, with the coin that they show.
+DART = """() => {
+    const box = (name) => document.querySelector(`.ds-dart ${name}`).getBoundingClientRect();
+    const part = (name) => ({ left: box(name).left, right: box(name).right });
+    const pin = document.querySelector('.ds-dart [role=slider]');
+    return {
+        u: Number(pin.getAttribute('aria-valuenow')),
+        track: part('.ds-dart-track'),
+        pin: part('[role=slider]'),
+        label: part('.ds-dart-u'),
+    };
+}"""
 
 
 def test_the_number_stands_over_its_dart(ran, serve, open_page):
     """Wherever the coin fell or is held, the label is over the pin, and inside the track at its ends."""
     index, i = rejected(ran)
+    fell = rounds_of(ran)[index].verdict.checks[i].u
     page = open_page(f"{serve(ran)}?s=1&r={index}&i={i}")
-    pin, number = slider(page), page.locator(".ds-dart-u").first
-    track = page.locator(".ds-dart-track").first.bounding_box()
+    pin = slider(page)
     pin.focus()
-    for key in ("Home", *["PageUp"] * 9, "End", "Escape"):
+    places = [("Home", 0.0), *(("PageUp", 0.1 * n) for n in range(1, 10)), ("End", 0.9999), ("Escape", fell)]
+    for key, u in places:
         pin.press(key)
-        over, label = pin.bounding_box(), number.bounding_box()
-        assert label["x"] >= track["x"] - 1 and label["x"] + label["width"] <= track["x"] + track["width"] + 1
-        assert label["x"] - 40 <= over["x"] <= label["x"] + label["width"] + 40
+        expect(pin).to_have_attribute("aria-valuenow", f"{u:.3f}")
+        seen = page.evaluate(DART)
+        track, label = seen["track"], seen["label"]
+        middle = (seen["pin"]["left"] + seen["pin"]["right"]) / 2
+        at = track["left"] + u * (track["right"] - track["left"])
+        assert abs(middle - at) < 2, f"{key}: the pin is off its coin"
+        assert track["left"] - 1 <= label["left"] and label["right"] <= track["right"] + 1, key
+        assert label["left"] - 12 <= middle <= label["right"] + 12, f"{key}: the label is not over the pin"
 
 
 def test_the_coin_is_a_slider_for_the_keyboard(ran, serve, open_page):
@@ -126,6 +147,7 @@ def test_a_supposed_residual_is_the_one_that_the_rule_would_have_drawn_from(ran,
     page = open_page(f"{serve(ran)}?s=1&r={index}&i={pos}&u=0.9999")
     line = page.locator(".ds-below .ds-residual tbody tr").first
     expect(line).to_contain_text(PIECES[top].decode().strip())
+    expect(line.locator(".ds-number")).to_contain_text("%")
     share = float(line.locator(".ds-number").inner_text().replace("\u00a0%", ""))
     assert share == pytest.approx(100 * values[top] / mass, abs=0.06)
 
@@ -402,9 +424,11 @@ def test_a_token_of_ten_thousand_characters_breaks_no_pane(serve, open_page):
     page = open_page(f"{serve(controller)}?s={session}&r={done.index}&i={pos}")
     for pane in ("bars", "rules", "laws"):
         page.locator(f".ds-tab[data-pane={pane}]").click()
-        page.wait_for_timeout(300)
+        expect(page.locator(f".ds-tab[data-pane={pane}]")).to_have_attribute("aria-selected", "true")
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, pane
     page.locator(f".ds-flow [data-round='{done.index}'][data-pos='{pos}']").hover()
-    assert page.locator(".ds-hovercard.is-hover").bounding_box()["width"] < 400
+    hover = page.locator(".ds-hovercard.is-hover")
+    expect(hover).to_be_visible()
+    assert hover.bounding_box()["width"] < 400
     assert page.evaluate("window.pwned") is None

@@ -102,6 +102,16 @@ def test_a_star_survives_a_reload(shelf, serve, open_page):
     assert shelf.store.session(3).starred
 
 
+def test_the_s_key_stars_the_session_on_view_and_takes_the_star_back(shelf, serve, open_page):
+    page = open_page(f"{serve(shelf)}?s=3&r=0")
+    expect(page.locator(".ds-bar-name")).to_have_text("#3", timeout=20_000)
+    star = page.locator("[data-key='star-3']")
+    for pressed in ("true", "false"):
+        page.keyboard.press("s")
+        expect(star).to_have_attribute("aria-pressed", pressed)
+        assert shelf.store.session(3).starred is (pressed == "true")
+
+
 def test_the_sheet_writes_title_tags_and_note_and_only_on_save(shelf, serve, open_page):
     page = open_page(serve(shelf))
     open_sheet(page, 3)

@@ -207,6 +207,17 @@ def test_numbers_open_lanes_and_d_finds_where_they_part(serve, open_page):
     expect(page.locator(".ds-pair[aria-label=divergence]")).to_be_visible()
 
 
+def test_every_number_from_one_to_nine_opens_its_lane(serve, open_page):
+    controller = FakeController()
+    lanes = [finished(controller, max_tokens=12, seed=seed) for seed in range(9)]
+    page = open_page(f"{serve(controller)}?s=1&view=compare&lanes={','.join(map(str, lanes))}")
+    expect(page.locator(".ds-bar-name")).to_have_text("#1", timeout=20_000)
+    for number in (*range(2, 10), 1):
+        page.keyboard.press(str(number))
+        expect(page.locator(".ds-bar-name")).to_have_text(f"#{lanes[number - 1]}")
+        expect(page).to_have_url(re.compile(rf"s={lanes[number - 1]}&"))
+
+
 # Breakpoints
 
 

@@ -55,7 +55,7 @@ function session(fates, pieces = {}) {
     start += one.emitted;
     return one;
   });
-  return { id: 1, rounds, pieces };
+  return { id: 1, rounds, n: rounds.length, pieces };
 }
 
 test("go-to knows output positions, rounds and drafts", () => {

@@ -162,3 +162,18 @@ test("a recording is searched by title and offers nothing it cannot do", async (
   assert.equal(source.rerun, undefined);
   assert.equal(source.stop, undefined);
 });
+
+test("the far end is fetched at once, whatever is still missing in front of it", async () => {
+  const { store, asked, line, close } = wired();
+  await line.open(1, { round: 440, pos: 1 });
+  for (let turn = 0; turn < 6; turn += 1) await new Promise(setImmediate);
+  assert.ok(
+    asked.slice(0, 3).some(([lo, hi]) => lo <= 440 && 440 < hi),
+    `asked for ${JSON.stringify(asked)}`,
+  );
+  assert.deepEqual(store.get().cursor, { round: 440, pos: 1 });
+  await settled();
+  assert.equal(store.get().sessions[1].rounds.length, 450);
+  assert.equal(store.get().sessions[1].tally.rounds, 450);
+  close();
+});

@@ -53,6 +53,30 @@ test("a gap is not filled with wrong rounds; n still says how far the source is"
   assert.equal(state.sessions[1].tally.rounds, 5);
 });
 
+test("a round that came early can be looked at, and joins the log when the gap is closed", () => {
+  let state = filled({ type: "delta", s: 1, n: 9, lo: 8, rounds: [round(8, "a")] });
+  state = reduce(state, { type: "cursor", round: 8, pos: -1 });
+  assert.deepEqual(state.cursor, { round: 8, pos: 1 });
+  assert.equal(selected(state).round.i, 8);
+  state = reduce(state, { type: "delta", s: 1, n: 9, lo: 5, rounds: [5, 6, 7].map((i) => round(i, "ar")) });
+  assert.deepEqual(
+    state.sessions[1].rounds.map((one) => one.i),
+    [0, 1, 2, 3, 4, 5, 6, 7, 8],
+  );
+  assert.equal(state.sessions[1].ahead.size, 0);
+  assert.equal(state.sessions[1].tally.rounds, 9, "each round is counted once");
+});
+
+test("a move to a round that has not come is waited for, and the cursor stays meanwhile", () => {
+  let state = filled({ type: "delta", s: 1, n: 9 });
+  const before = state.cursor;
+  state = reduce(state, { type: "cursor", round: 7, pos: -1 });
+  assert.deepEqual([state.cursor, state.want.round, state.follow], [before, 7, false]);
+  state = reduce(state, { type: "delta", s: 1, n: 9, lo: 6, rounds: [round(6, "a"), round(7, "ar")] });
+  assert.deepEqual([state.cursor, state.want], [{ round: 7, pos: 1 }, null]);
+  assert.deepEqual(step(state.sessions[1], { round: 7, pos: 2 }, 1), { round: 8, pos: -1 });
+});
+
 test("the tally is the counters' fold", () => {
   assert.deepEqual(filled().sessions[1].tally, {
     rounds: 5,
@@ -94,7 +118,7 @@ test("steps walk drafts, then the token that follows, then the next round", () =
   assert.deepEqual(steps(rounds[1]), [0, 1, 2, 3]);
   assert.deepEqual(steps(round(0, "aa", { next: null })), [0, 1]);
   assert.deepEqual(steps(round(0, "")), [0]);
-  const session = { rounds };
+  const session = { rounds, n: rounds.length };
   assert.deepEqual(step(session, { round: 0, pos: 3 }, 1), { round: 1, pos: 0 });
   assert.deepEqual(step(session, { round: 1, pos: 0 }, -1), { round: 0, pos: 3 });
   assert.deepEqual(step(session, { round: 0, pos: 0 }, -1), { round: 0, pos: 0 });
@@ -102,7 +126,7 @@ test("steps walk drafts, then the token that follows, then the next round", () =
 });
 
 test("the next rejection, forwards and back, stays put when there is none", () => {
-  const session = { rounds };
+  const session = { rounds, n: rounds.length };
   assert.deepEqual(stepRejection(session, { round: 0, pos: 0 }, 1), { round: 1, pos: 1 });
   assert.deepEqual(stepRejection(session, { round: 1, pos: 0 }, 1), { round: 1, pos: 1 });
   assert.deepEqual(stepRejection(session, { round: 1, pos: 1 }, 1), { round: 2, pos: 0 });
