@@ -27,7 +27,10 @@ from inspector.view_model import piece_view
 from storage import Store
 
 PROMPT = "Write two sentences about the sea."
-SEEDS = range(4)
+#: With commas in every round, so that a penalty has something to count.
+LIST = "List twenty animals, separated by commas."
+DRAFTER = "self:3bit"
+SEEDS = range(3)
 TOKENS = 40
 LANES = 6
 SAMPLES = 3000
@@ -35,11 +38,12 @@ SHOWN = 8  # tokens of a law
 
 #: Settings by group: what a fault needs in order to show. Sessions and probes share them, but for k.
 GROUPS = {
-    "plain": Sampling(temperature=0.8),
-    "filtered": Sampling(temperature=0.6, top_k=12),
-    "penalty": Sampling(temperature=0.8, repetition_penalty=1.3),
+    "plain": Sampling(temperature=1.0),
+    "cool": Sampling(temperature=0.6),
+    "filtered": Sampling(temperature=1.0, top_k=3),
+    "penalty": Sampling(temperature=1.0, frequency_penalty=0.5),
 }
-GROUP_OF = {"stale-penalties": "penalty", "drafter-at-t1": "filtered", "unfiltered-q": "filtered"}
+GROUP_OF = {"stale-penalties": "penalty", "drafter-at-t1": "cool", "unfiltered-q": "filtered"}
 
 
 def recorded(controller: Controller) -> dict:
@@ -75,7 +79,7 @@ def recorded(controller: Controller) -> dict:
         )
     settings = {group: said(sampling) for group, sampling in GROUPS.items()}
     return {
-        "pair": "the bundled pair with self:4bit as its drafter",
+        "pair": f"the bundled pair with {DRAFTER} as its drafter",
         "sessions": f"{len(SEEDS)} sessions of at most {TOKENS} tokens, k 4, seeds from {SEEDS[0]}",
         "samples": f"{SAMPLES} samples of two tokens, k 2, seeds from 0",
         "settings": settings,
@@ -93,7 +97,7 @@ def said(sampling: Sampling) -> str:
     words = [f"T {sampling.temperature:g}"]
     words += [f"top-k {sampling.top_k}"] if sampling.top_k else []
     words += (
-        [f"repetition penalty {sampling.repetition_penalty:g}"] if sampling.repetition_penalty != 1 else []
+        [f"frequency penalty {sampling.frequency_penalty:g}"] if sampling.frequency_penalty else []
     )
     return ", ".join(words)
 
@@ -105,7 +109,12 @@ def run_all(controller: Controller, cases: list[tuple[str, str, str]]) -> list[l
         ids.append([])
         for seed in SEEDS:
             request = Request(
-                PROMPT, rule=rule, drafter="self:4bit", sampling=GROUPS[group], seed=seed, fault=fault
+                LIST if group == "penalty" else PROMPT,
+                rule=rule,
+                drafter=DRAFTER,
+                sampling=GROUPS[group],
+                seed=seed,
+                fault=fault,
             )
             started = plan(replace(request, max_tokens=TOKENS))
             session_id = controller.store.create(started)
@@ -155,7 +164,7 @@ class Probes(worker.Task):
 
     def one(self, models: Models, fault: str, rule: str, group: str) -> tuple[Probe, dict[int, bytes]]:
         sampling = replace(GROUPS[group], top_k=GROUPS[group].top_k or verification.DEFAULTS.sampling.top_k)
-        request = replace(verification.DEFAULTS, rule=rule, sampling=sampling, drafter="self:4bit")
+        request = replace(verification.DEFAULTS, rule=rule, sampling=sampling, drafter=DRAFTER)
         started = verification.planned(request, SAMPLES)
         pair = models.pair(started.target, started.drafter, lambda message, fraction: None)
         prompt = pair.target.text.encode(started.prompt, started.raw)
@@ -195,6 +204,11 @@ def numbers_of(store: Store, ids: list[int], found: Probe, pieces: dict[int, byt
             "fails": acceptance.fails,
         },
         "tv": found.tv,
+        "first_draft": {
+            "accepted": found.depths[0][0],
+            "tested": found.depths[0][1],
+            "ceiling": found.ceiling,
+        },
         "law": [
             [piece_view(pieces[token]), found.law.prob(token), found.firsts[token] / found.samples]
             for token in top

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine import faults
-from engine.core import exactness
+from engine.core import exactness, rows
 from engine.core.events import Round
 from engine.core.exactness import ChiSquare
 from engine.core.loop import Ends, Generation
@@ -37,6 +37,7 @@ class Probe:
     drafts: ChiSquare | None
     acceptance: Acceptance
     depths: tuple[tuple[int, int], ...]
+    ceiling: float | None  # sum min(p, q) of the first row: the most a right rule accepts there
 
     @property
     def tv(self) -> float:
@@ -81,9 +82,9 @@ def probe(
         run.shown = nothing_shown
         run.effective = remembering(run, kept)
         tally.known.clear()  # with a fault, a row may depend on more than the tokens before it
-        rounds = beginning(run)
-        tally.add(rounds)
-        depths.add(rounds[0])
+        done = beginning(run)
+        tally.add(done)
+        depths.add(done[0])
     n, target = question.samples, Target(question, scorer)
     row = target.after(())
     first = exactness.cells(exactness.law_of(row), n)
@@ -97,6 +98,7 @@ def probe(
         drafts=None if tally.q is None else drafts_test(tally.drafts, tally.q),
         acceptance=tally.acceptance(),
         depths=tuple((accepted, tested) for accepted, tested in depths.counts),
+        ceiling=None if tally.q is None else rows.overlap(row, tally.q),
     )
 
 
