@@ -28,7 +28,7 @@ export const blockVerification = () => ({
   firstTwo,
   accepted(p, q, k) {
     let mean = 0;
-    eachBlock(p, q, k, (tokens, r, weight, ends) => {
+    eachBlock(p, q, k, (tokens, weight, ends) => {
       ends.forEach((chance, n) => (mean += weight * chance * n));
     });
     return mean;
@@ -43,18 +43,18 @@ function keepProbability(p, q, r) {
   return m > 0 ? m / (m + (1 - r)) : 0;
 }
 
-// Every block of k drafts from q: its tokens, r_0 to r_k, its probability, and the chance of each accepted length.
+// Every block of k drafts from q: its tokens, its probability, and the chance of each accepted length.
 function eachBlock(p, q, k, visit) {
   const walk = (tokens, r, weight, h) => {
-    if (tokens.length === k) return visit(tokens, r, weight, lengths(h));
+    if (tokens.length === k) return visit(tokens, weight, lengths(h));
     return q.forEach((prob, x) => {
       if (!(prob > 0)) return;
-      const next = ratioOn(r[r.length - 1], p[x], prob);
+      const next = ratioOn(r, p[x], prob);
       const keep = tokens.length + 1 === k ? next : keepProbability(p, q, next);
-      walk([...tokens, x], [...r, next], weight * prob, [...h, keep]);
+      walk([...tokens, x], next, weight * prob, [...h, keep]);
     });
   };
-  walk([], [1], 1, []);
+  walk([], 1, 1, []);
 }
 
 // The chance that the longest standing prefix has n drafts, n from 0 to k.
@@ -69,22 +69,21 @@ function lengths(h) {
   return out;
 }
 
+// A block that stops after n < 2 drafts refills from norm((r_n p - q)+), and r_1 depends on the first draft alone.
 function firstTwo(p, q, k) {
-  const one = p.map(() => 0);
   const two = p.map(() => p.map(() => 0));
-  eachBlock(p, q, k, (tokens, r, weight, ends) => {
-    ends.forEach((chance, n) => {
-      const mass = weight * chance;
-      if (mass === 0) return;
-      if (n >= 2) two[tokens[0]][tokens[1]] += mass;
-      else {
-        const from = n === k ? p : (residual(p, q, r[n]).row ?? p);
-        const into = n === 0 ? one : two[tokens[0]];
-        from.forEach((prob, id) => (into[id] += (mass * prob) / total(from)));
-      }
-    });
+  const stopped = p.map(() => 0); // after one draft, by that draft
+  let none = 0;
+  eachBlock(p, q, k, ([a, b], weight, ends) => {
+    none += weight * ends[0];
+    stopped[a] += weight * ends[1];
+    ends.slice(2).forEach((chance) => (two[a][b] += weight * chance));
   });
-  return { one, two };
+  const refill = (r) => residual(p, q, r).row ?? p;
+  stopped.forEach((mass, a) => {
+    if (!(mass > 0)) return;
+    const from = k === 1 ? p : refill(ratioOn(1, p[a], q[a]));
+    from.forEach((prob, b) => (two[a][b] += mass * prob));
+  });
+  return { one: refill(1).map((prob) => none * prob), two };
 }
-
-const total = (row) => row.reduce((all, prob) => all + prob, 0);

@@ -67,7 +67,11 @@ function ceilingOf(lines, limit) {
         el("span", { class: "ds-number is-q" }, cost < 1e-12 ? "TV 0" : `TV ${decimal(cost)}`),
       ),
     ),
-    el("p", { class: "ds-hint" }, `The line is the ceiling, ${percent(limit)}: the area that p and q share.`),
+    el(
+      "p",
+      { class: "ds-hint" },
+      `The line is the ceiling, ${percent(limit)}: the area that p and q share. A token is drafted q of the time and may come out p of the time, so a kept draft can be it at most min(p, q) of the time.`,
+    ),
   ];
 }
 

@@ -1,18 +1,13 @@
 // The rule and what comes of it: the exact law of what it emits, held against p, and every rule's acceptance.
 
-import { button, el, replace, setText } from "../dom.js";
+import { el, replace, setText } from "../dom.js";
 import { decimal, percent } from "../format.js";
+import { acceptanceTable } from "./acceptance_table.js";
 import { agreement } from "./agreement.js";
-import { KINDS } from "./kinds.js";
-import { distances, lawOf } from "./law.js";
 import { settings } from "./settings.js";
 import { at } from "./slide.js";
-import { paramsOf } from "./state.js";
-import { ruleOf } from "./table.js";
 
 const ZERO = 1e-12;
-const PAUSE_MS = 120;
-export const distance = (tv) => (tv < ZERO ? "0" : decimal(tv));
 
 export function lawPanel(lab) {
   const settingsBar = settings(lab);
@@ -99,82 +94,3 @@ function sentence({ single, pair }, meta) {
   const kind = meta?.faulty ? "This fault" : "This rule";
   return `${kind} emits something else than p: off by TV ${decimal(single)} for one token, ${decimal(pair)} for two.`;
 }
-
-// Every rule at its own parameters (the chosen one at those set here). Worked out once the reader pauses.
-function acceptanceTable(lab) {
-  const root = el("div", { class: "ds-lab-kinds" });
-  let timer = 0;
-  let drawn = "";
-  return {
-    root,
-    render(state) {
-      const key = JSON.stringify([state.p, state.q, state.k, state.rule, state.params, lab.rules().length]);
-      if (key === drawn) return;
-      drawn = key;
-      clearTimeout(timer);
-      const draw = () => replace(root, tableOf(lab, state));
-      if (root.childElementCount) timer = setTimeout(draw, PAUSE_MS);
-      else draw();
-    },
-  };
-}
-
-function tableOf(lab, state) {
-  return KINDS.map(([title, fits]) => kindTable(lab, state, title, lab.rules().filter(fits)));
-}
-
-function kindTable(lab, { p, q, k, rule: chosen, params }, title, rules) {
-  const heads = [
-    ["kept", "how often a draft is kept, at one position"],
-    [`of ${k}`, "how many drafts of a round are kept, on average"],
-    ["TV", "total variation distance to p, of one token"],
-    ["pairs", "total variation distance to p, of two tokens"],
-  ];
-  return el(
-    "table",
-    { class: "ds-table ds-lab-table" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("th", { scope: "col" }, title),
-        heads.map(([head, says]) => el("th", { scope: "col", title: says }, head)),
-      ),
-    ),
-    el(
-      "tbody",
-      {},
-      rules.map((meta) => {
-        const rule = ruleOf(meta.id, paramsOf(meta, meta.id === chosen ? params : {}));
-        const tv = distances(lawOf(rule, p, q, k), p);
-        return ruleLine(lab, meta, chosen, [
-          el(
-            "td",
-            { title: meta.closed_form },
-            `${meta.looks_ahead ? "≥ " : ""}${percent(snapped(rule.acceptance(p, q)))}`,
-          ),
-          el("td", {}, snapped(rule.accepted(p, q, k)).toFixed(2)),
-          el("td", {}, distance(tv.single)),
-          el("td", {}, distance(tv.pair)),
-        ]);
-      }),
-    ),
-  );
-}
-
-function ruleLine(lab, meta, chosen, cells) {
-  const name = button(meta.id, {
-    class: "ds-lawname",
-    title: `${meta.title}: ${meta.meaning}`,
-    "aria-pressed": String(meta.id === chosen),
-    "data-key": `lab-${meta.id}`,
-    onclick: () => lab.change({ ...lab.get(), rule: meta.id, params: {}, text: 0, stage: 0 }),
-  });
-  const own = meta.id === chosen ? "is-own" : null;
-  return el("tr", { class: own, "data-rule": meta.id }, el("th", { scope: "row" }, name), cells);
-}
-
-// A number that is whole but for rounding, as the whole number.
-const snapped = (value) => (Math.abs(value - Math.round(value)) < ZERO ? Math.round(value) : value);

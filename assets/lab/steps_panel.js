@@ -39,6 +39,11 @@ export function stepsPanel(lab) {
     "section",
     { class: "ds-panel ds-lab-panel is-marked", id: "ds-lab-steps", "aria-label": "One step at a time" },
     el("header", { class: "ds-head" }, el("h2", {}, "One round, one step at a time"), title, scoreLine),
+    el(
+      "p",
+      { class: "ds-hint" },
+      "Every dart lands anywhere from 0 to 1 with the same chance; the part it hits decides. Guess first, if you like. A dart that is shown can be dragged, and Esc puts it back.",
+    ),
     list,
     outcome,
     el("div", { class: "ds-lab-tools" }, next, all, again, other),

@@ -90,6 +90,8 @@ def test_it_needs_no_session_and_the_engine_agrees(opened):
         expect(page.get_by_role("region", name=name, exact=True)).to_be_visible()
     expect(page.locator(".ds-lab-engine")).to_have_text(re.compile("The engine agrees, to"), timeout=10_000)
     expect(page.locator(".ds-lab-verdict").first).to_contain_text("Exactly p")
+    line = page.locator("[data-rule=fault-one-token-residual] :is(th, td)")
+    expect(line).to_have_text(["fault-one-token-residual", "70.0\u00a0%", "1.19", "0.0143", "0.0231"])
 
 
 def test_the_engine_agrees_on_every_rule(opened):
