@@ -6,6 +6,8 @@ Three sources stand behind the `Coins` protocol: `PhiloxCoins` computes a number
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from engine.core import rows
@@ -15,6 +17,7 @@ from engine.errors import BadSetting
 MAX_SEED = 2**63 - 1
 
 
+@lru_cache(maxsize=4096)
 def uniform(seed: int, at: Address) -> float:
     """The number at an address under a seed, in [0, 1), a multiple of 2^-53.
 

@@ -18,6 +18,7 @@ import numpy as np
 from engine.core import ending, matrix, rows, warp
 from engine.core.coins import RecordingCoins, judge
 from engine.core.events import Measure, Round, StageTimes
+from engine.core.once import remembering
 from engine.core.types import Address, Block, Coin, Draft, Drafter, Row, Rule, Sampling, Scorer, Verdict
 from engine.errors import BadRow
 
@@ -98,7 +99,8 @@ class Generation:
         while len(self.output) < self.plan.max_tokens and not (self.output and self.ends(self.output)):
             if self.cancelled():
                 raise Cancelled
-            done = self.round(index)
+            with remembering():
+                done = self.round(index)
             self.output += done.emitted
             index += 1
             yield done

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from engine.core import ending
 from engine.core.coins import PhiloxCoins
 from engine.core.events import Judged, Law
+from engine.core.once import remembering
 from engine.core.position_law import tv_to
 from engine.core.types import Block, Rule
 
@@ -20,7 +21,8 @@ def judged(block: Block, rules: Iterable[Rule], seed: int, final: bool, n_tested
     """One line a rule: how many drafts it accepts here, the token it puts after them, and its law at the
     first `n_tested` positions, None where it has none in closed form."""
     coins = PhiloxCoins(seed)
-    return tuple(_line(rule, block, coins, final, n_tested) for rule in rules)
+    with remembering():
+        return tuple(_line(rule, block, coins, final, n_tested) for rule in rules)
 
 
 def _line(rule: Rule, block: Block, coins: PhiloxCoins, final: bool, n_tested: int) -> Judged:

@@ -45,6 +45,8 @@ def enumerated(rule: Rule, p: Row, q: Row) -> PositionLaw | None:
 
 def tv_to(found: PositionLaw, p: Row) -> float:
     """Total variation distance between the law and p."""
-    same = len(found.ids) == len(p.ids) and np.array_equal(found.ids, p.ids)
+    if found.probs is p.probs:
+        return 0.0
+    same = found.ids is p.ids or (len(found.ids) == len(p.ids) and np.array_equal(found.ids, p.ids))
     target = p.probs if same else rows.dense(p, max(p.vocab, int(found.ids[-1]) + 1))[found.ids]
     return float(np.abs(found.probs - target).sum() / 2)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
+from engine.core.once import once
 from engine.core.types import Row
 from engine.errors import BadRow
 
@@ -19,10 +21,18 @@ ROUNDING_MASS = 1e-14
 def from_dense(probs: np.ndarray) -> Row:  # float64[V], sums to 1
     """The row of a dense vector, without its zeros. Raises BadRow unless it is a distribution."""
     total = float(probs.sum())
-    if not abs(total - 1.0) <= SUM_TOLERANCE or probs.min() < 0:
+    if not abs(total - 1.0) <= SUM_TOLERANCE or (least := probs.min()) < 0:
         raise BadRow(f"A row sums to {total}, which is no distribution.", "Check the model's weights.")
+    if least > 0:
+        return Row(every_id(len(probs)), probs.astype(np.float64), len(probs))
     ids = np.flatnonzero(probs)
     return Row(ids.astype(np.uint32), probs[ids].astype(np.float64), len(probs))
+
+
+@lru_cache(maxsize=16)
+def every_id(vocab: int) -> np.ndarray:  # uint32[vocab]
+    """The ids of a row without a zero: one array for all of them."""
+    return np.arange(vocab, dtype=np.uint32)
 
 
 def one_hot(token: int, vocab: int) -> Row:
@@ -37,6 +47,7 @@ def dense(row: Row, vocab: int | None = None) -> np.ndarray:
     return out
 
 
+@once
 def argmax(row: Row) -> int:
     """The most probable token; the lowest id wins a tie."""
     return int(row.ids[np.argmax(row.probs)])
@@ -55,13 +66,20 @@ def quantile(row: Row, u: float) -> int:
 
 def quantile_slice(row: Row, u: float) -> tuple[int, float, float]:
     """The token at quantile u, and the slice [low, high) of [0, 1) that draws it."""
-    cumulative = np.cumsum(row.probs)
+    cumulative = cumulated(row)
     total = float(cumulative[-1])
     i = int(np.searchsorted(cumulative, u * total, side="right"))
     low = float(cumulative[i - 1]) if i else 0.0
     return int(row.ids[i]), low / total, float(cumulative[i]) / total
 
 
+@once
+def cumulated(row: Row) -> np.ndarray:
+    """The running sums of the row's probabilities: float64[n]."""
+    return np.cumsum(row.probs)
+
+
+@once
 def top(row: Row, n: int) -> np.ndarray:
     """The ids of the n most probable tokens, most probable first, ties by id: uint32[<= n]."""
     if n < len(row.ids):
@@ -73,9 +91,10 @@ def top(row: Row, n: int) -> np.ndarray:
     return row.ids[candidates[order[:n]]]
 
 
+@once
 def pair(p: Row, q: Row) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Both rows on the union of their ids: ids uint32[m], p float64[m], q float64[m]."""
-    if np.array_equal(p.ids, q.ids):
+    if p.ids is q.ids or np.array_equal(p.ids, q.ids):
         return p.ids, p.probs, q.probs
     ids = np.union1d(p.ids, q.ids)
     return ids, dense(p, max(p.vocab, q.vocab))[ids], dense(q, max(p.vocab, q.vocab))[ids]
@@ -90,6 +109,7 @@ def positive_part(ids: np.ndarray, values: np.ndarray, vocab: int) -> tuple[Row 
     return Row(ids[kept].astype(np.uint32), values[kept] / mass, vocab), mass
 
 
+@once
 def residual(p: Row, q: Row, scale: float = 1.0) -> tuple[Row | None, float]:
     """norm((scale * p - q)+) and its mass Z before the division (Leviathan et al. 2023, section 2.3).
 
@@ -106,24 +126,28 @@ def without(p: Row, token: int, amount: float) -> tuple[Row | None, float]:
     return positive_part(p.ids, values, p.vocab)
 
 
+@once
 def overlap(p: Row, q: Row) -> float:
     """sum min(p, q) = 1 - TV(p, q): the most often any lossless rule can accept."""
     _, pv, qv = pair(p, q)
     return float(np.minimum(pv, qv).sum())
 
 
+@once
 def product(p: Row, q: Row) -> float:
     """sum p q: how often two independent draws agree."""
     _, pv, qv = pair(p, q)
     return float((pv * qv).sum())
 
 
+@once
 def tv(p: Row, q: Row) -> float:
     """Total variation distance, in [0, 1]."""
     _, pv, qv = pair(p, q)
     return float(np.abs(pv - qv).sum() / 2)
 
 
+@once
 def entropy(row: Row) -> float:
     """Shannon entropy in nats."""
     kept = row.probs[row.probs > 0]

@@ -149,6 +149,8 @@ class Row:
 
     def prob(self, token: int) -> float:
         """The probability of one token, 0 where the row has none."""
+        if len(self.ids) == self.vocab:  # every id stands at its own place
+            return float(self.probs[token]) if token < self.vocab else 0.0
         i = int(np.searchsorted(self.ids, token))
         return float(self.probs[i]) if i < len(self.ids) and self.ids[i] == token else 0.0
 

@@ -34,7 +34,7 @@ def effective(
     are needed only when sampling.xtc_probability > 0. Raises BadRow for NaN, +inf or a row without mass.
     """
     scores = penalised(biased(checked(logits), sampling), sampling, history)
-    if np.isneginf(scores).all():
+    if scores.max() == -np.inf:
         raise BadRow("A row of logits gives every token probability 0.", "Check the logit bias.")
     if sampling.greedy:
         return rows.one_hot(int(np.argmax(scores)), len(scores))
@@ -54,12 +54,12 @@ def raw(logits: np.ndarray, keep: Iterable[int] = (), n: int = 48) -> Row:
 def checked(logits: np.ndarray) -> np.ndarray:  # float32[V] -> float64[V]
     """A copy of the logits, which the steps behind may write to. Raises BadRow for NaN, +inf or no mass."""
     scores = np.array(logits, dtype=np.float64)
+    if np.isfinite(scores.max()):  # NaN goes through a maximum
+        return scores
     if np.isnan(scores).any() or np.isposinf(scores).any():
         what = "NaN" if np.isnan(scores).any() else "infinity"
         raise BadRow(f"A row of logits holds {what}.", "Check the model's weights and number format.")
-    if np.isneginf(scores).all():
-        raise BadRow("A row of logits gives every token probability 0.", "Check the model's weights.")
-    return scores
+    raise BadRow("A row of logits gives every token probability 0.", "Check the model's weights.")
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:  # float64[V]
@@ -128,6 +128,8 @@ def xtc(probs: np.ndarray, sampling: Sampling, coins: Coins | None, at: Address 
 
 def tempered(probs: np.ndarray, temperature: float) -> np.ndarray:
     """probs ** (1 / T), renormalised, over the support alone."""
+    if probs.min() > 0:
+        return softmax(over_temperature(np.log(probs), temperature))
     out = np.zeros_like(probs)
     ids = np.flatnonzero(probs)
     out[ids] = softmax(over_temperature(np.log(probs[ids]), temperature))

@@ -43,4 +43,4 @@ class Cascade(Rule):
         def accept(pv: np.ndarray, qv: np.ndarray) -> np.ndarray:
             return (pv > 0).astype(float) if self.trusts(p, q) else laws.ratio(pv, qv)
 
-        return laws.refilled(p, q, accept, lambda p, q: laws.positive(p - q, p))
+        return laws.refilled(p, q, accept, laws.excess)

@@ -43,4 +43,4 @@ class Ensemble(Rule):
         def accept(p: np.ndarray, q: np.ndarray) -> np.ndarray:
             return np.where(p > 0, laws.ratio((1 - self.weight) * q + self.weight * p, q), 0.0)
 
-        return laws.refilled(p, q, accept, lambda p, q: laws.positive(p - q, p))
+        return laws.refilled(p, q, accept, laws.excess)

@@ -43,4 +43,4 @@ class FaultRawQ(Rule):
     def position_law(self, p: Row, q: Row) -> PositionLaw:
         ids, _, _ = rows.pair(p, q)
         drawn = rows.dense(self.filtered(q), max(p.vocab, q.vocab))[ids]
-        return laws.refilled(p, q, laws.ratio, lambda p, q: laws.positive(p - q, p), drawn=lambda p, q: drawn)
+        return laws.refilled(p, q, laws.ratio, laws.excess, drawn=lambda p, q: drawn)

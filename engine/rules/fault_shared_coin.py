@@ -28,4 +28,4 @@ class FaultSharedCoin(Rule):
 
     def position_law(self, p: Row, q: Row) -> PositionLaw:
         """At the first position of a round, where nothing is wrong yet."""
-        return laws.refilled(p, q, laws.ratio, lambda p, q: laws.positive(p - q, p))
+        return laws.refilled(p, q, laws.ratio, laws.excess)

@@ -35,6 +35,6 @@ class FaultSoftmaxQ(Rule):
             p,
             q,
             laws.ratio,
-            lambda p, q: laws.positive(p - q, p),
+            laws.excess,
             drawn=lambda p, q: laws.argmax_hot(q, p),
         )

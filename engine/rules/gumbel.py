@@ -52,9 +52,12 @@ def agreement(p: Row, q: Row) -> float:
     """sum_x 1 / sum_v max(p_v/p_x, q_v/q_x), in O(m log m): sorted by p/q, the maximum changes sides once."""
     _, pv, qv = rows.pair(p, q)
     both = (pv > 0) & (qv > 0)
-    order = np.argsort(np.where(both, np.divide(pv, qv, out=np.ones_like(pv), where=both), 0)[both])
-    px, qx = pv[both][order], qv[both][order]
+    p_alone, q_alone = pv[~both].sum(), qv[~both].sum()
+    if not both.all():
+        pv, qv = pv[both], qv[both]
+    order = np.argsort(pv / qv)
+    px, qx = pv[order], qv[order]
     # For v with p_v/q_v above p_x/q_x the maximum is p_v/p_x, for those below it is q_v/q_x.
-    p_above = pv[~both].sum() + px.sum() - np.cumsum(px)
-    q_below = qv[~both].sum() + np.cumsum(qx)
+    p_above = p_alone + px.sum() - np.cumsum(px)
+    q_below = q_alone + np.cumsum(qx)
     return float((1.0 / (p_above / px + q_below / qx)).sum())

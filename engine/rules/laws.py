@@ -11,12 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.core import rows
+from engine.core.once import once
 from engine.core.types import PositionLaw, Row
 
 #: (p, q) on their common ids -> one number a token; all float64[m].
 Vector = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
+@once
 def ratio(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """min(1, p/q), 0 where q has no mass: the test of rejection sampling."""
     return np.minimum(1.0, np.divide(p, q, out=np.zeros_like(p), where=q > 0))
@@ -27,6 +29,12 @@ def positive(values: np.ndarray, instead: np.ndarray) -> np.ndarray:
     kept = np.maximum(values, 0)
     mass = kept.sum()
     return kept / mass if mass > rows.ROUNDING_MASS else instead
+
+
+@once
+def excess(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """norm((p - q)+), or p where they are equal: the refill of rejection sampling."""
+    return positive(p - q, p)
 
 
 def refilled(p: Row, q: Row, accept: Vector, refill: Vector, drawn: Vector | None = None) -> PositionLaw:

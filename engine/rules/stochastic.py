@@ -27,4 +27,4 @@ class Stochastic(Rule):
         )
 
     def position_law(self, p: Row, q: Row) -> PositionLaw:
-        return laws.refilled(p, q, laws.ratio, lambda p, q: laws.positive(p - q, p))
+        return laws.refilled(p, q, laws.ratio, laws.excess)

@@ -196,7 +196,7 @@ def test_threads_are_cores_less_one_and_the_users_choice_wins(tmp_path, monkeypa
 
 @pytest.fixture(params=[16, 8, 0])
 def width(request):
-    """At most so wide a kernel for few rows while a test runs, which is as wide as this machine has; 0: none."""
+    """The widest kernel for few rows up to this while a test runs; 0: none."""
     loaded = shim.load()
     yield loaded.few_rows(request.param)
     loaded.set_threads(threads.thread_count())
