@@ -9,9 +9,9 @@ import click
 
 from engine import rules
 from engine.errors import BadSetting
+from inspector import static_page
 from inspector.controller import rule_view
 from inspector.lab import temperatures
-from inspector.static_page import frame
 
 STYLES = ("inspector.css", "inspect.css", "library.css", "lab.css")
 
@@ -19,7 +19,7 @@ STYLES = ("inspector.css", "inspect.css", "library.css", "lab.css")
 def page() -> str:
     """The Lab with every built-in rule and the measured temperatures in it."""
     held = {"rules": [rule_view(rule) for rule in rules.RULES.values()], "temperatures": temperatures()}
-    return frame("Draftscope Lab", "lab/static.js", STYLES, held)
+    return static_page.frame("Draftscope Lab", "lab/static.js", STYLES, held)
 
 
 @click.command()
