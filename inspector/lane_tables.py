@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from engine import rules
 from engine.core.lane_summary import COLUMNS, best
 
-LEADING = ("lane", "session", "mode", "rule", "params", "drafter", "k", "seed", "status", "rounds", "tokens")
+LEADING = ("lane", "session", "mode", "rule", "params", "drafter", "k", "seed", "status", "watermark")
+LEADING += ("rounds", "tokens")
 
 
 def as_csv(lines: Sequence[dict]) -> str:
@@ -25,7 +26,8 @@ def as_csv(lines: Sequence[dict]) -> str:
     for i, line in enumerate(lines):
         params = " ".join(f"{name}={value:g}" for name, value in line["params"].items())
         what = [i, line["session"], line["mode"], line["rule"], params, line["drafter"], line["k"]]
-        what += [line.get("seed", ""), line["status"], line["rounds"], line["emitted"]]
+        what += [line.get("seed", ""), line["status"], line.get("watermark", "")]
+        what += [line["rounds"], line["emitted"]]
         cells = [line["cells"][column.id][part] for column in COLUMNS for part in ("value", "low", "high")]
         lengths = " ".join(map(str, line["lengths"]))
         writer.writerow([*map(plain, what), *("" if n is None else f"{n:.12g}" for n in cells), lengths])
@@ -47,13 +49,16 @@ def as_markdown(lines: Sequence[dict]) -> str:
         texts = [written(line["cells"][column.id]) for line in lines]
         rows.append([column.title, *(f"**{t}**" if i in mark else t for i, t in enumerate(texts))])
     rows.append(["rounds by accepted drafts", *(" ".join(map(str, line["lengths"])) for line in lines)])
+    faulty = [
+        f"- {n}: {one['watermark']}" for n, one in zip(names(lines), lines, strict=True) if one["watermark"]
+    ]
     notes = [
         f"- {column.title}: {marks[column.id]['why']}"
         for column in COLUMNS
         if column.id in marks and marks[column.id]["why"]
     ]
     says = "Bold: best, with an interval apart from all others; intervals at 95 %, within one session each."
-    return "\n".join([*map(row, rows), "", says, *notes, ""])
+    return "\n".join([*map(row, rows), "", says, *notes, *faulty, ""])
 
 
 def heading(name: str, line: dict) -> str:

@@ -119,6 +119,7 @@ export function asMarkdown(columns, lines, names) {
     "",
     "Bold: best, with an interval apart from all others; intervals at 95 %, within one session each.",
     ...notes,
+    ...lines.flatMap((line, i) => (line.watermark ? [`- ${names[i]}: ${line.watermark}`] : [])),
     "",
   ].join("\n");
 }
