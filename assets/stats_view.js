@@ -209,8 +209,13 @@ export const CARDS = {
   stages: {
     title: "Where the time goes",
     facts: ({ stages }) => {
-      const matrix = stages.find((one) => one.stage === "matrix");
-      return matrix?.ms ? "matrix: every other rule on the same drafts, which only this tool does" : "";
+      const has = (name) => stages.some((one) => one.stage === name && one.ms > 0);
+      return [
+        has("matrix") ? "matrix: every other rule on the same drafts, which only this tool does" : "",
+        has("store") ? "store: writing each round, and what lies between two" : "",
+      ]
+        .filter(Boolean)
+        .join("; ");
     },
     columns: ["stage", "all rounds", "share", "median round"],
     rows: ({ stages }) =>

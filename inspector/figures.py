@@ -229,7 +229,13 @@ def speed(pace: list[dict]) -> go.Figure:
 
 
 #: Stage -> its bar's colour and, as a second cue, its pattern.
-LOOK = {"draft": (FAINT, "/"), "target": (INK, ""), "judge": (REJECTED, "x"), "matrix": (TRACK, ".")}
+LOOK = {
+    "draft": (FAINT, "/"),
+    "target": (INK, ""),
+    "judge": (REJECTED, "x"),
+    "matrix": (TRACK, "."),
+    "store": (FAINT, "|"),
+}
 
 
 def stages(stats: dict) -> go.Figure:

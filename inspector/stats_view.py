@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from engine import rules
 from engine.core import session_stats
-from engine.core.events import Judged, Round
+from engine.core.events import Judged, PromptRead, Round
 from inspector.faults import watermark
 from storage import SessionInfo, Store
 
@@ -46,7 +46,25 @@ class Statistics:
         body = session_stats.describe(rounds, law, line.params if line else None)
         body |= {"session": info.id, "rule": info.rule, **words}
         body["watermark"] = watermark(info.fault, info.rule)
+        body["stages"] = with_store(body["stages"], self._between(info))
         return body | {"figures": figures.all_of(body)}
+
+    def _between(self, info: SessionInfo) -> float | None:
+        """Milliseconds from the prompt's end to the session's; None while it runs, and where nobody noted."""
+        read = next(
+            (one for _, one in self.store.events(info.id, limit=2) if isinstance(one, PromptRead)), None
+        )
+        return None if read is None or info.unfinished or not info.ms else info.ms - read.ms
+
+
+def with_store(stages: list[dict], between: float | None) -> list[dict]:
+    """The stages of session_stats.stages, and what a session's time has besides them: `store`, writing each
+    round and what lies between two. A round is written after its own times are, so there is no median."""
+    measured = sum(one["ms"] for one in stages)
+    if not between or not measured or between < measured:
+        return stages
+    store = {"stage": "store", "ms": between - measured, "median": None}
+    return [one | {"share": one["ms"] / between} for one in (*stages, store)]
 
 
 def own_line(info: SessionInfo, rounds: Sequence[Round]) -> Judged | None:

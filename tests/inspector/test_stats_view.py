@@ -10,7 +10,7 @@ import pytest
 
 from engine import rules
 from inspector.figures import LOOK
-from inspector.stats_view import Statistics, own
+from inspector.stats_view import Statistics, own, with_store
 from inspector.tail import encode
 from storage import Store
 from tests.browser.toy import run, toy_controller
@@ -144,6 +144,22 @@ def test_every_colour_is_a_name_that_follows_the_theme(stats):
     found = colours(stats["figures"])
     assert len(found) > 10
     assert all(colour.startswith("var(--") for colour in found), set(found)
+
+
+def test_the_time_of_storing_is_what_a_sessions_time_has_besides_its_stages():
+    measured = [{"stage": name, "ms": 10.0, "share": 0.25, "median": 1.0} for name in ("draft", "target")]
+    found = with_store(measured, 25.0)
+    assert [(one["stage"], one["ms"], one["share"]) for one in found] == [
+        ("draft", 10.0, 0.4),
+        ("target", 10.0, 0.4),
+        ("store", 5.0, 0.2),
+    ]
+    assert with_store(measured, None) == measured and with_store(measured, 19.0) == measured
+
+
+def test_a_session_of_our_own_shows_the_time_of_storing(stats):
+    assert [one["stage"] for one in stats["stages"]] == ["draft", "target", "judge", "matrix", "store"]
+    assert sum(one["share"] for one in stats["stages"]) == pytest.approx(1.0)
 
 
 def test_stages_differ_by_more_than_colour():
