@@ -35,7 +35,7 @@ export function lanesView(store, outer, source) {
   );
   const why = whyPanel(store, actions);
   const numbers = el("section", { class: "ds-panel ds-numberspanel", "aria-label": "Lanes in numbers" });
-  const root = el("div", { class: "ds-lanes" }, adding.root, list, staff, why.root, numbers);
+  const root = el("div", { class: "ds-lanes" }, adding.root, list, why.root, staff, numbers);
   const keep = lineKeeper(store, source);
   only.addEventListener("change", () => store.dispatch({ type: "set", values: { onlyDiffs: only.checked } }));
   let drawn = [];

@@ -81,11 +81,17 @@ const SENTENCES = { coin: byCoin, draw: byDraw, drafts: byDrafts, rounds: byRoun
 function byCoin([a, b], at, heads, sameCoin) {
   return [
     ...sameDraftWords(a, at),
-    ...(sameCoin ? [`, and the same coin fell at u = ${decimal(a.draft.u)}. `] : [". "]),
+    coinWords(a, b, heads, sameCoin),
     ...verdict(a, "the baseline", sameCoin),
     " ",
     ...verdict(b, "the lane", sameCoin),
   ];
+}
+
+function coinWords(a, b, heads, sameCoin) {
+  if (sameCoin) return `, and the same coin fell at u = ${decimal(a.draft.u)}. `;
+  const why = a.draft.coin && b.draft.coin ? otherCoins(a, b, heads) : "";
+  return why ? `, but on other coins: ${why}. ` : ". ";
 }
 
 function byDraw([a, b], at, heads, sameCoin) {
@@ -110,11 +116,20 @@ function byDrafts([a, b], at, heads) {
 
 function draftsReason(a, b, [base, lane]) {
   if (base.drafter !== lane.drafter) return `${lane.drafter} drafts here in place of ${base.drafter}`;
-  if (a.draft.attempt !== b.draft.attempt)
-    return `the position was drafted ${times(a.draft.attempt)} before in the one and ${times(b.draft.attempt)} in the other, and each attempt has a coin of its own`;
+  const coins = otherCoins(a, b, [base, lane]);
+  if (coins) return coins;
+  if (a.rule === b.rule) return "their rows q differ";
   if (a.draft.drawU === b.draft.drawU && a.draft.drawU !== null)
     return `their rows q differ, so the same coin (u = ${decimal(a.draft.drawU)}) draws another token`;
   return "the two rules draw their drafts in different ways";
+}
+
+// Why the coins of one position are others in the two lanes; "" where they are the same.
+function otherCoins(a, b, [base, lane]) {
+  if (base.seed !== lane.seed)
+    return `the lanes have different seeds (${base.seed} and ${lane.seed}), so every coin is another`;
+  if (a.draft.attempt === b.draft.attempt) return "";
+  return `the position was drafted ${times(a.draft.attempt)} before in the baseline and ${times(b.draft.attempt)} in the lane, and each attempt has a coin of its own`;
 }
 
 const times = (n) => (n === 0 ? "not" : n === 1 ? "once" : `${n} times`);
@@ -127,7 +142,7 @@ function byRounds([a, b], at) {
     { token: drafted.draft.x },
     `; in ${whom} it came ${other.round.k ? "behind the last draft of a round" : "from a plain step of the target"}, where `,
     { token: other.token },
-    ` was ${drawWords(other.draw)}. `,
+    ` stands, ${drawWords(other.draw)}. `,
     ...became(drafted, who),
   ];
 }
@@ -144,7 +159,7 @@ function verdict(side, who, sameCoin) {
   const kept = fate === "accepted";
   return [
     ...test(draft, rule, who, kept, sameCoin),
-    ...(kept ? [] : [" In its place ", { token: side.token }, ` was ${drawWords(side.draw)}.`]),
+    ...(kept ? [] : [" In its place ", { token: side.token }, ` stands, ${drawWords(side.draw)}.`]),
   ];
 }
 
@@ -155,7 +170,7 @@ function test(draft, rule, who, kept, sameCoin) {
   const limit = `${draft.name} = ${decimal(draft.threshold)}`;
   if (draft.passed === kept) {
     const words = kept ? "so it stands." : "so it falls.";
-    return [`${coin}${coin ? " " : ""}${name} keeps it below ${limit}, ${words}`];
+    return [`${coin}${coin ? " " : ""}${name} keeps it ${kept ? "" : "only "}below ${limit}, ${words}`];
   }
   return [
     `${coin}${coin ? " " : ""}${name} tests it against ${limit}, which it ${draft.passed ? "passes" : "misses"}; what stands behind it decides: it ${kept ? "stands" : "falls"}.`,
