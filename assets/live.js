@@ -54,6 +54,11 @@ export function liveSource({ props, server, watch, follow, reuse, plotly }) {
       call("branch", { session: id, position, token, max_tokens: budget }),
     storage: () => call("storage", {}),
     sql: (query) => call("sql", { query }),
+    seeds: {
+      begin: (asked) => call("seeds_begin", { asked }),
+      look: (comparison) => call("seeds_look", { comparison }),
+      stop: (comparison) => call("seeds_stop", { comparison }),
+    },
     exportFile: (asked) => call("export", asked), // { sessions, children, kind }
     fetchFile: (file, start) => call("fetch", { file, start }),
     sendFile: call, // "expect", "send" and "take_in", in that order

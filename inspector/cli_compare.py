@@ -13,11 +13,9 @@ from engine.errors import BadSetting
 from inspector import own_rules, report
 from inspector.controller import Controller
 from inspector.many import Asked, Comparison, Many, Step
-from inspector.options import assignment, common, generation_options, request_of
+from inspector.many_form import BATCH, lines_of, rule_parts, seeds_in
+from inspector.options import common, generation_options, request_of
 from storage import Store
-
-#: Runs that go through the models together, unless said otherwise (measured in docs/batching.md).
-BATCH = 6
 
 
 @click.command()
@@ -95,35 +93,20 @@ def said(step: Step) -> None:
 
 
 def rules_in(text: str) -> tuple[Asked, ...]:
-    """`a,b:x=1:y=2` as rules with parameters. Raises BadSetting."""
-    asked = []
-    for part in filter(None, map(str.strip, text.split(","))):
-        name, *params = part.split(":")
-        asked.append((own_rules.named(name), dict(map(assignment, params))))
-    return tuple(asked)
-
-
-def seeds_in(text: str) -> tuple[int, ...]:
-    """`0:20` (the end is not in it) or `1,5,9`. Raises BadSetting."""
-    try:
-        if ":" in text:
-            first, end = map(int, text.split(":"))
-            return tuple(range(first, min(end, first + 1_000_000)))
-        return tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise BadSetting(f"seeds is {text!r}.", "Write FIRST:END, as 0:20, or 1,5,9.") from None
+    """`a,b:x=1:y=2` as rules with parameters; a rule may be a file. Raises BadSetting."""
+    return tuple((own_rules.named(name), params) for name, params in rule_parts(text))
 
 
 def prompts_in(file: Path) -> tuple[str, ...]:
     """The file's lines that are not empty. Raises BadSetting for one that cannot be read."""
     try:
-        lines = file.read_text("utf-8").splitlines()
+        text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise BadSetting(
             f"{file} cannot be read: {why}.", "Give a text file, a prompt on each line."
         ) from error
-    return tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    return lines_of(text)
 
 
 def text(body: dict) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from engine.errors import BadSetting, EngineError
@@ -30,15 +31,18 @@ class Comparisons:
         self._going: dict[int, Going] = {}
         self._lock = threading.Lock()
 
-    def start(self, form: dict, rules: list[Asked], seeds: list[int], prompts: list[str]) -> int:
-        """Begin one with the form's settings; its number. The form's own prompt, seed and rule do not count.
+    def start(
+        self, form: dict, rules: list[Asked], seeds: Sequence[int], prompts: Sequence[str], batch: int = 1
+    ) -> int:
+        """Begin one with the form's settings, `batch` runs at a time; its number. The form's own prompt, seed
+        and rule do not count.
 
         What is stored already is taken over. Raises BadSetting before anything runs.
         """
         settings = request_of(form | {"prompt": "-", "seed": 0, "rule": "argmax", "params": {}})
         asked = tuple((rule, dict(params)) for rule, params in rules)
         comparison = Comparison(settings, asked, tuple(prompts), tuple(int(seed) for seed in seeds))
-        going = Going(Many(self.store, self.worker, comparison))
+        going = Going(Many(self.store, self.worker, comparison, batch=batch))
         going.thread = threading.Thread(
             target=self._run, args=(going,), name="draftscope-compare", daemon=True
         )
@@ -59,6 +63,11 @@ class Comparisons:
             "error": None if error is None else {"message": error.message, "hint": error.hint},
             **going.many.table(),
         }
+
+    @property
+    def newest(self) -> int | None:
+        """The number of the one begun last; None before the first."""
+        return max(self._going, default=None)
 
     def stop(self, number: int) -> None:
         """End the run under way within one draft step and begin no other; what is finished stays."""

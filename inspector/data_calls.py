@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.errors import BadSetting
+from inspector import many_form
 from inspector.transfers import Transfers
 
 if TYPE_CHECKING:
@@ -60,7 +61,20 @@ def data_functions(controller: Controller) -> list[Callable[[dict], dict]]:
         answer = controller.sql(str(request["query"]))
         return answer | {"ms": round(1e3 * (time.perf_counter() - begun), 1)}
 
-    return [tokens, branch, export, fetch, expect, send, take_in, storage, sql]
+    def seeds_begin(request: dict) -> dict:
+        return {"comparison": many_form.begin(controller, dict(request["asked"]))}
+
+    def seeds_look(request: dict) -> dict:
+        """The comparison of a number; without one the newest, or nothing."""
+        number = request.get("comparison") or controller.comparisons.newest
+        return {"comparison": number, "status": number and controller.comparisons.status(int(number))}
+
+    def seeds_stop(request: dict) -> dict:
+        controller.comparisons.stop(int(request["comparison"]))
+        return {}
+
+    seeds = [seeds_begin, seeds_look, seeds_stop]
+    return [tokens, branch, export, fetch, expect, send, take_in, storage, sql, *seeds]
 
 
 def exported(controller: Controller, ids: list[int], kind: str) -> tuple[str, bytes]:

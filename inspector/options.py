@@ -11,6 +11,7 @@ from engine import session
 from engine.core.types import ORDERS, SAMPLING_LIMITS, Sampling
 from engine.errors import BadSetting
 from inspector import own_rules
+from inspector.many_form import assignment
 
 DEFAULTS = session.Request(prompt="")
 
@@ -85,17 +86,6 @@ def request_of(options: dict, logit_bias: tuple[str, ...]) -> session.Request:
     kept = {name: value for name, value in options.items() if name not in names and name != "param"}
     kept["rule"] = own_rules.named(kept["rule"])
     return session.Request(**kept, params=dict(map(assignment, options["param"])), sampling=sampling)
-
-
-def assignment(text: str) -> tuple[str, float]:
-    """NAME=VALUE with a number on the right."""
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError:
-        raise BadSetting(
-            f"{text!r} sets no number.", "Write NAME=VALUE, for example threshold=0.3."
-        ) from None
 
 
 def token_id(text: str) -> int:

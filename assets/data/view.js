@@ -3,6 +3,7 @@
 import { el, replace, setText } from "../dom.js";
 import { bytes, count } from "../format.js";
 import { copier } from "./clipboard.js";
+import { seedsPanel } from "./seeds.js";
 import { sharePanel } from "./share.js";
 import { sqlPanel } from "./sql_panel.js";
 
@@ -22,7 +23,8 @@ export function dataView(store, actions) {
   };
   const share = sharePanel(store, { ...actions, inspect });
   const sql = sqlPanel(store, { ...actions, inspect });
-  const root = el("div", { class: "ds-whole ds-data", hidden: true }, head, share.root, sql.root);
+  const seeds = seedsPanel(store, actions);
+  const root = el("div", { class: "ds-whole ds-data", hidden: true }, head, share.root, sql.root, seeds.root);
   let known = null; // what the source said of the database
   let asked = null; // the list it was said for
 
@@ -42,10 +44,13 @@ export function dataView(store, actions) {
   return {
     root,
     render(state) {
+      const closed = root.hidden;
       root.hidden = state.view !== "data" || !actions.data;
       if (root.hidden) return;
+      if (closed) seeds.open();
       look(state);
       share.render(state);
+      seeds.render(state);
     },
   };
 }

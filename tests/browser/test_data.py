@@ -186,3 +186,54 @@ def test_many_rows_are_shown_when_asked_for(toy, page):
     expect(page.locator(".ds-answer tbody tr")).to_have_count(200)
     page.get_by_role("button", name="Show all rows").click()
     expect(page.locator(".ds-answer tbody tr")).to_have_count(300)
+
+
+def compared(page: Page, **changes: str) -> None:
+    seeds = page.locator(".ds-seeds")
+    fields = {"Rules, the first is the baseline": "stochastic,block", "Seeds": "0:2", "Max tokens": "8"}
+    for label, value in (fields | changes).items():
+        seeds.get_by_label(label).fill(value)
+    seeds.get_by_role("button", name="Start", exact=True).click()
+
+
+def test_rules_are_compared_over_seeds_and_the_table_is_the_command_lines(toy, page):
+    compared(page)
+    expect(page.locator(".ds-seeds [role=status]")).to_have_text("4 runs", timeout=30_000)
+    status = toy.comparisons.status(1)
+    assert status["complete"] and not status["running"]
+    expect(page.locator(".ds-score")).to_have_count(len(status["scores"]))
+    lines = page.locator(".ds-score").first.locator("tbody tr")
+    first, second = (rule["scores"]["tokens_per_target_pass"] for rule in status["rules"])
+    expect(lines.nth(0)).to_contain_text(f"{first['mean']['mean']:.4f}")
+    expect(lines.nth(1)).to_contain_text(f"{abs(second['difference']['mean']):.4f}")
+    compared(page, Seeds="0:3")
+    expect(page.locator(".ds-seeds [role=status]")).to_have_text(
+        "6 runs, 4 of them stored before", timeout=30_000
+    )
+
+
+def test_a_comparison_can_be_stopped_and_goes_on(toy, page):
+    toy.worker.pace = 0.05
+    compared(page, Seeds="0:30")
+    expect(page.locator(".ds-seeds [role=status]")).to_contain_text("under way", timeout=15_000)
+    page.reload()
+    page.locator(".ds-seeds").get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator(".ds-seeds [role=status]")).to_contain_text("Start goes on.", timeout=30_000)
+    assert not toy.comparisons.status(1)["complete"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"Rules, the first is the baseline": "stochastic,nope"}, "'nope'"),
+        ({"Rules, the first is the baseline": "./rule.py"}, "rule.py"),
+        ({"Seeds": "a:b"}, "seeds is 'a:b'"),
+        ({"Prompts, one on each line": " \n"}, "There is no prompt."),
+        ({"Rules, the first is the baseline": "lenient:leniency=9"}, "leniency"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_a_sentence(toy, page, changes, said):
+    compared(page, **changes)
+    expect(page.locator(".ds-seeds .ds-refusal")).to_contain_text(said)
+    expect(page.locator(".ds-seeds").get_by_role("button", name="Start", exact=True)).to_be_enabled()
+    assert toy.store.number_of_sessions() == 3

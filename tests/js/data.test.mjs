@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { csv, opens } from "../../assets/data/answers.js";
 import { branchPlace, budgetAt } from "../../assets/data/branch.js";
+import { estimate, leadOf } from "../../assets/data/estimates.js";
 import { exportChoices } from "../../assets/data/share.js";
 import { quotedPath } from "../../assets/data/view.js";
 
@@ -51,4 +52,35 @@ test("lanes are offered where there are several, recorded ones never", () => {
 test("a path with spaces or quotes reaches the shell whole", () => {
   assert.equal(quotedPath("/a/b.sqlite"), "/a/b.sqlite");
   assert.equal(quotedPath("/a b/it's"), `'/a b/it'"'"'s'`);
+});
+
+test("an estimate has its sign where it is a difference, and says so where there is none", () => {
+  assert.deepEqual(estimate({ mean: 1.5, low: 1, high: 2, n: 3 }, false), {
+    mean: "1.5000",
+    interval: "1.0000 to 2.0000",
+  });
+  assert.deepEqual(estimate({ mean: -0.25, low: -1, high: 0.5, n: 3 }, true), {
+    mean: "−0.2500",
+    interval: "−1.0000 to +0.5000",
+  });
+  assert.deepEqual(estimate({ mean: null, low: null, high: null, n: 0 }, true), {
+    mean: "n/a",
+    interval: "",
+  });
+  assert.deepEqual(estimate({ mean: 2, low: null, high: null, n: 1 }, false), {
+    mean: "2.0000",
+    interval: "",
+  });
+});
+
+test("a stopped comparison says that it can go on", () => {
+  assert.equal(leadOf({ done: 3, runs: 6, found: 0, complete: false }), "Stopped at 3 of 6; Start goes on.");
+  assert.equal(leadOf({ done: 6, runs: 6, found: 2, complete: true }), "6 runs, 2 of them stored before");
+});
+
+test("what rounds to nothing has no sign", () => {
+  assert.deepEqual(estimate({ mean: -1e-9, low: -1e-9, high: 1e-9, n: 2 }, true), {
+    mean: "0.0000",
+    interval: "0.0000 to 0.0000",
+  });
 });
