@@ -15,7 +15,7 @@ from engine.core import branch, replay
 from engine.core.events import PromptRead, Round, SessionStarted
 from engine.core.stats import Counters
 from engine.errors import BadSetting
-from inspector import lane_lines, view_model
+from inspector import lane_lines, lane_tables, view_model
 from inspector.faults import watermark
 from inspector.form import number, text, whole
 from storage import SessionInfo
@@ -92,6 +92,7 @@ class Lanes:
         info = self.store.session(child)
         baseline, rounds = self.all_rounds(parent.id), self.all_rounds(child)
         lane = {
+            "lane": lane_tables.name(vars(info), vars(parent)),
             "rule": info.rule,
             "asked": info.asked,
             "rule_reason": self.store.started(child).reason,
@@ -178,7 +179,9 @@ class JudgedLane:
 
     def named(self, session_id: int) -> dict:
         """What every answer says of it."""
+        what = {"rule": self.rule.id, "params": self.rule.params}
         return {
+            "lane": lane_tables.name(what, None),
             "rule": self.rule.id,
             "params": self.rule.params,
             "asked": self.asked,

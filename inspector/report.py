@@ -230,7 +230,7 @@ def lanes_text(body: dict) -> str:
     for lane in body["lanes"]:
         parts = "never" if lane["first_divergence"] is None else f"at {lane['first_divergence']}"
         rate, passes = lane["counters"]["per_position_acceptance"], lane["counters"]["tokens_per_target_pass"]
-        line = f"  {named(lane):<26} accepts {shown(rate)}  tokens/pass {shown(passes)}  parts {parts}"
+        line = f"  {lane['lane']:<26} accepts {shown(rate)}  tokens/pass {shown(passes)}  parts {parts}"
         if "reproduced" in lane:
             line += f"  {repeated(lane)}"
         if lane["mode"] == "rejudge":
@@ -247,12 +247,6 @@ def lanes_text(body: dict) -> str:
     for lane in body["lanes"]:
         lines += ["", marked(f"{lane['rule']} (session {lane['session']})", lane["watermark"]), lane["text"]]
     return "\n".join(lines)
-
-
-def named(lane: dict) -> str:
-    """A lane's rule, with the parameters, drafter and k it ran with where these were named."""
-    params = [f"{name}={value:g}" for name, value in lane["params"].items()]
-    return " ".join([lane["rule"], *params])
 
 
 def repeated(lane: dict) -> str:

@@ -103,7 +103,7 @@ def test_sessions_are_listed(client, ran):
         ("run", {"prompt": "x", "k": -1}, "k is -1"),
         ("run", {"prompt": "x", "target": "/no/such"}, "/no/such"),
         ("replay", {"session": 99999, "rules": ["block"]}, "no session 99999"),
-        ("replay", {"session": 1, "rules": []}, "0 rules"),
+        ("replay", {"session": 1, "rules": []}, "0 lanes"),
         ("replay", {"session": 1, "rules": ["block"], "mode": "guess"}, "'guess'"),
         ("show", {"session": 99999}, "no session 99999"),
         ("sessions", {"limit": 0}, "limit is 0"),

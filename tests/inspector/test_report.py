@@ -217,6 +217,7 @@ def test_text_for_people_has_a_line_for_every_position(controller, played):
 
 def lane(**changes) -> dict:
     base = {
+        "lane": "block",
         "rule": "block",
         "asked": "block",
         "rule_reason": "",
