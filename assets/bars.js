@@ -41,9 +41,17 @@ export function barsPane(store, actions = {}) {
       const { session, round, position, next } = selected(state);
       const { log, bars } = state.options;
       const key = round
-        ? [session.id, session.head, round.i, state.cursor.pos, state.stage, log, bars, state.tables].join(
-            "/",
-          )
+        ? [
+            session.id,
+            session.head,
+            round.i,
+            round.wide,
+            state.cursor.pos,
+            state.stage,
+            log,
+            bars,
+            state.tables,
+          ].join("/")
         : "";
       if (!visible || key === drawn) return;
       drawn = key;

@@ -4,7 +4,7 @@
 import { laneActions, samePlace } from "./compare/actions.js";
 import { judgedLoader } from "./compare/judged.js";
 import { isSession } from "./compare/lane.js";
-import { roundAt } from "./rounds.js";
+import { needsWide, roundAt } from "./rounds.js";
 import { reusedText, shelf } from "./shelf.js";
 import { family, isLive } from "./store.js";
 
@@ -66,6 +66,23 @@ export function connect(store, source, signal) {
     if (!roundAt(session, want.round)) reach(focus, want.round);
   };
   signal.addEventListener("abort", store.subscribe(reachWanted));
+
+  // Fetches the rows of the selected round that did not come with it, where they are shown.
+  const widen = () => {
+    const { focus, cursor, sessions } = state();
+    const session = sessions[focus];
+    if (!source.wide || !cursor || !session?.wide || !needsWide(state()) || session.wide.has(cursor.round))
+      return;
+    const key = `${focus} ${cursor.round} wide`;
+    if (filling.has(key) || !roundAt(session, cursor.round)) return;
+    filling.add(key);
+    guarded(async () => {
+      const page = await source.wide(focus, cursor.round);
+      if (page?.rounds.length)
+        store.dispatch({ type: "wide", s: focus, round: page.rounds[0], pieces: page.pieces });
+    });
+  };
+  signal.addEventListener("abort", store.subscribe(widen));
 
   // Fetches the rounds a session has and the screen lacks, a page at a time; the next page is on its way while
   // one is drawn.

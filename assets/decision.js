@@ -32,6 +32,7 @@ export function decisionPanel(store, actions) {
   let drawn = null;
   let parts = null; // { coin, below }: what a drag changes
   let supposed = null;
+  let of = null; // the round
   const held = (u) => store.dispatch({ type: "suppose", u });
 
   function build(state, session, round, rule) {
@@ -73,9 +74,9 @@ export function decisionPanel(store, actions) {
       const key = ready
         ? `${session.id}/${round.i}/${state.cursor.pos}/${state.stage}/${rule?.id}/${near}`
         : "";
-      if (key === drawn && state.suppose === supposed) return;
-      const fresh = key !== drawn;
-      [drawn, supposed] = [key, state.suppose];
+      if (key === drawn && state.suppose === supposed && round === of) return;
+      const fresh = key !== drawn; // a round with more rows changes what is below the coin, never a held coin
+      [drawn, supposed, of] = [key, state.suppose, round];
       place.textContent = ready
         ? `round ${round.i} · position ${round.start + placeOf(round, state.cursor.pos)}`
         : "";

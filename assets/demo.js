@@ -59,6 +59,7 @@ export function withDemo(live, address, fetcher = fetch) {
     stats: either("stats"),
     laws: (id, ...place) => (isDemo(id) ? recordedLaws(id, ...place) : live.laws(id, ...place)),
     position: live.position && onlyLive("position", "copied as JSON"),
+    wide: live.wide && ((id, round) => (isDemo(id) ? null : live.wide(id, round))),
     rerun: onlyLive("rerun", "re-run"),
     rejudged: onlyLive("rejudged", "re-judged"),
     compared: (ids) => (isDemo(ids[0]) ? recordedLines(ids) : live.compared(ids)),

@@ -26,6 +26,7 @@ export function liveSource({ props, server, watch, follow, reuse, plotly }) {
     follow,
     head: (id) => call("head", { session: id }),
     rounds: (id, lo, hi) => call("rounds", { session: id, lo, hi }),
+    wide: (id, round) => call("wide", { session: id, round }), // that round with every row a screen can show
     sessions: (filters, limit) => call("sessions", { filters, limit }),
     change: (id, changes) => call("change", { session: id, changes }),
     remove: (id) => call("remove", { session: id }),

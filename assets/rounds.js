@@ -14,5 +14,12 @@ export function arrived(session, rounds) {
   return log.slice(before);
 }
 
-// A round of a session, null where it has not come yet.
-export const roundAt = (session, i) => session.rounds[i] ?? session.ahead?.get(i) ?? null;
+// A round of a session, with all its rows where they have been asked for; null where it has not come yet.
+export const roundAt = (session, i) =>
+  session.wide?.get(i) ?? session.rounds[i] ?? session.ahead?.get(i) ?? null;
+
+// Whether what is on view needs more rows of the selected round than came with it.
+export const needsWide = ({ options, suppose, stage }) =>
+  options.bars > FIRST_ROWS || suppose !== null || stage !== null;
+
+const FIRST_ROWS = 8; // as many as inspector/view_model.py sends of each round

@@ -60,6 +60,7 @@ const emptySession = (id) => ({
   head: null,
   rounds: [],
   ahead: new Map(), // index -> round
+  wide: new Map(), // index -> round with all its rows
   pieces: {},
   n: 0,
   status: "loading",
@@ -93,6 +94,14 @@ const reducers = {
     };
     const next = { ...state, sessions: { ...state.sessions, [update.s]: session } };
     return update.s === state.focus ? settle(next, session) : next;
+  },
+  // A round with all its rows.
+  wide(state, { s, round, pieces }) {
+    const old = state.sessions[s];
+    if (!old) return state;
+    Object.assign(old.pieces, pieces);
+    old.wide.set(round.i, { ...round, wide: true });
+    return { ...state, sessions: { ...state.sessions, [s]: { ...old } } };
   },
   focus(state, { s, cursor = null, follow = cursor === null }) {
     const sessions = state.sessions[s] ? state.sessions : { ...state.sessions, [s]: emptySession(s) };

@@ -154,9 +154,10 @@ class Controller(Lanes, Sharing, Verifying):
             view |= {"lossless": rule.lossless, "faulty": rule.faulty, "rule_title": rule.title}
         return view
 
-    def rounds(self, session_id: int, lo: int, hi: int) -> dict:
-        """Rounds lo to hi - 1 as the browser draws them, with the token texts they name."""
-        views = [view_model.round_view(done) for done in self.store.rounds(session_id, lo, hi)]
+    def rounds(self, session_id: int, lo: int, hi: int, bars: int = view_model.BARS) -> dict:
+        """Rounds lo to hi - 1 as the browser draws them, `bars` tokens a position, with the token texts they
+        name."""
+        views = [view_model.round_view(done, bars) for done in self.store.rounds(session_id, lo, hi)]
         if not views:
             return {"rounds": [], "pieces": {}}
         _, prompt = self.beginning(session_id)

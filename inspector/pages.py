@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from inspector.tail import PAGE, encode
+from inspector.view_model import FIRST_BARS
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -25,24 +26,25 @@ class Pages:
         self.controller = controller
         self.kept = kept
         self.size = 0
-        self._texts: OrderedDict[tuple[int, int, int], str] = OrderedDict()
+        self._texts: OrderedDict[tuple[int, int, int, int], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def text(self, session_id: int, lo: int, hi: int) -> str:
-        """Rounds lo to hi - 1, at most PAGE of them. Raises StoreError for a session that is not there."""
+    def text(self, session_id: int, lo: int, hi: int, bars: int = FIRST_BARS) -> str:
+        """Rounds lo to hi - 1, at most PAGE of them, `bars` tokens a position. Raises StoreError for a session
+        that is not there."""
         hi = min(hi, lo + PAGE)
         _, status = self.controller.count(session_id)
-        key = (session_id, lo, hi)
+        key = (session_id, lo, hi, bars)
         with self._lock:
             if key in self._texts:
                 self._texts.move_to_end(key)
                 return self._texts[key]
-        text = encode(self.controller.rounds(session_id, lo, hi))
+        text = encode(self.controller.rounds(session_id, lo, hi, bars))
         if status in ENDED:
             self._keep(key, text)
         return text
 
-    def _keep(self, key: tuple[int, int, int], text: str) -> None:
+    def _keep(self, key: tuple[int, int, int, int], text: str) -> None:
         with self._lock:
             self.size += len(text) - len(self._texts.pop(key, ""))
             self._texts[key] = text

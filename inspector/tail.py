@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
+from inspector.view_model import FIRST_BARS
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -81,7 +82,7 @@ class Tails:
         if head:
             update["head"] = head
         if before < n <= before + PAGE:
-            update |= {"lo": before, **self.controller.rounds(session, before, n)}
+            update |= {"lo": before, **self.controller.rounds(session, before, n, FIRST_BARS)}
         return update
 
 

@@ -18,14 +18,15 @@ import gradio as gr
 from engine.errors import EngineError
 from inspector import api, report
 from inspector.data_calls import data_functions
-from inspector.lane_calls import lane_functions
 from inspector.lab import lab_functions
+from inspector.lane_calls import lane_functions
 from inspector.library_calls import library_functions
 from inspector.pages import Pages
 from inspector.prompt_form import keep_typed, prompt_form
 from inspector.screen_files import SCREEN, assets_route, head
 from inspector.static_page import ASSETS
 from inspector.tail import Tails, encode, error_view
+from inspector.view_model import BARS
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -69,6 +70,11 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
     def rounds(request: dict) -> str:
         return pages.text(*(int(request[name]) for name in ("session", "lo", "hi")))
 
+    def wide(request: dict) -> str:
+        """One round with all the bars that a screen can show."""
+        session, index = (int(request[name]) for name in ("session", "round"))
+        return pages.text(session, index, index + 1, BARS)
+
     def choices(request: dict) -> dict:
         return controller.choices()
 
@@ -83,8 +89,11 @@ def server_functions(controller: Controller) -> list[Callable[[dict], str]]:
         place = (int(request[name]) for name in ("session", "round", "pos"))
         return report.position_object(controller, *place)
 
-    own = (head, rounds, choices, stop, laws, position, *lane_functions(controller))
-    return [answers(work) for work in (*own, *library_functions(controller), *data_functions(controller), *lab_functions())]
+    own = (head, rounds, wide, choices, stop, laws, position, *lane_functions(controller))
+    return [
+        answers(work)
+        for work in (*own, *library_functions(controller), *data_functions(controller), *lab_functions())
+    ]
 
 
 def build(controller: Controller) -> gr.Blocks:

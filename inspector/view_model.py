@@ -16,7 +16,9 @@ from engine.core.events import Judged, PromptRead, Round, SessionFinished, Sessi
 from engine.core.types import Coin, Row
 
 #: How many tokens a position lists: by the larger of p and q, then those a filter cut, by raw probability.
+#: A screen gets FIRST_BARS of every round and the others when it shows more.
 BARS = 32
+FIRST_BARS = 8
 CUT_BARS = 6
 RESIDUAL_BARS = 12
 
@@ -33,8 +35,9 @@ def piece_view(data: bytes, special: bool = False) -> str | dict[str, str]:
     return {"special": text} if special else text
 
 
-def round_view(done: Round) -> dict:
-    """One round: its drafted positions, the token that follows the accepted ones, and the times.
+def round_view(done: Round, bars: int = BARS) -> dict:
+    """One round: its drafted positions, the token that follows the accepted ones, and the times. A position
+    lists `bars` tokens, and those that the round is about.
 
     `positions` has one entry a draft (see `position_view`); `next` is None when the output ended before
     it (see `next_view`). `times` is milliseconds: draft, target pass, judge. `beyond` is the bonus that
@@ -51,8 +54,8 @@ def round_view(done: Round) -> dict:
         "accepted": verdict.n_accepted,
         "emitted": len(done.emitted),
         "source": verdict.next_source,
-        "positions": [position_view(done, i, coins) for i in range(done.block.k)],
-        "next": None if verdict.next_token is None else next_view(done, coins),
+        "positions": [position_view(done, i, coins, bars) for i in range(done.block.k)],
+        "next": None if verdict.next_token is None else next_view(done, coins, bars),
         "beyond": beyond_view(done, coins),
         "matrix": matrix_view(done),
         "times": [round(ms, 3) for ms in (done.times.draft, done.times.target, done.times.judge)],
@@ -96,7 +99,7 @@ def summed_tv(one: Judged) -> float | None:
 Coins = dict[tuple[str, int], Coin]
 
 
-def position_view(done: Round, i: int, coins: Coins) -> dict:
+def position_view(done: Round, i: int, coins: Coins, bars: int) -> dict:
     """Draft i: the token x, its fate, p(x), q(x), the rule's own test and coin, and both rows' top.
 
     `logprob` is ln p(x) where x was emitted, None elsewhere. `accept_prob` and `u` are the rule's, None
@@ -129,11 +132,11 @@ def position_view(done: Round, i: int, coins: Coins) -> dict:
         "overlap": measure.overlap,
         "product": measure.product,
         "entropy": [measure.entropy_p, measure.entropy_q],
-        **bars_view(p, q, raw_row(done.raw_p, i), raw_row(done.raw_q, i), wanted),
+        **bars_view(p, q, raw_row(done.raw_p, i), raw_row(done.raw_q, i), wanted, bars),
     }
 
 
-def next_view(done: Round, coins: Coins) -> dict:
+def next_view(done: Round, coins: Coins, bars: int) -> dict:
     """The token after the accepted drafts: where it came from, the draw that chose it, the residual.
 
     A bonus has the target's row in `bars`; a corrected token's row is the residual, whose `mass` is what
@@ -156,7 +159,8 @@ def next_view(done: Round, coins: Coins) -> dict:
     if i == block.k:
         own = draw_view(done.own[i], own_coin(coins, block.start + i))
         view |= {"own": own, "entropy": [done.entropy_bonus, None]}
-        view |= bars_view(block.p[i], None, raw_row(done.raw_p, i), None, [token, done.own[i]])
+        raw = raw_row(done.raw_p, i)
+        view |= bars_view(block.p[i], None, raw, None, [token, done.own[i]], bars)
     return view
 
 
@@ -192,15 +196,19 @@ def residual_view(done: Round) -> dict:
     }
 
 
-def bars_view(p: Row, q: Row | None, raw_p: Row | None, raw_q: Row | None, wanted: Iterable[int]) -> dict:
-    """The rows side by side: `bars` [id, p, q] (and [.., raw p, raw q] where filters cut), and `rest`.
+def bars_view(
+    p: Row, q: Row | None, raw_p: Row | None, raw_q: Row | None, wanted: Iterable[int], n: int
+) -> dict:
+    """The rows side by side: `bars` [id, p, q] (and [.., raw p, raw q] where filters cut), and `rest`. The n
+    most probable tokens are listed, the most probable of each row and the `wanted` ones.
 
     q is None where nothing was drafted. `rest` is [p, q, n]: the mass of both and the number of tokens
     that have some but are not listed.
     """
     both = (p,) if q is None else (p, q)
-    shown = list(dict.fromkeys([*highest(both), *wanted]))
-    cut = [token for token in cut_tokens(both, raw_p, raw_q) if token not in shown]
+    tops = [int(rows.top(row, 1)[0]) for row in both]
+    shown = list(dict.fromkeys([*highest(both, n), *tops, *wanted]))
+    cut = [token for token in cut_tokens(both, raw_p, raw_q) if token not in shown][: max(2, n // 4)]
     raws = (raw_p, raw_q) if raw_p is not None or raw_q is not None else ()
     tokens = np.array([*shown, *cut], dtype=np.uint32)
     columns = [tokens.tolist(), *(numbers(row, tokens) for row in (p, q, *raws))]
@@ -212,12 +220,12 @@ def bars_view(p: Row, q: Row | None, raw_p: Row | None, raw_q: Row | None, wante
     return {"bars": [list(bar) for bar in zip(*columns, strict=True)], "rest": [*map(short, rest), hidden]}
 
 
-def highest(both: tuple[Row, ...]) -> list[int]:
-    """The BARS tokens of the largest probability in any of the rows, largest first, ties by id. Each of them
-    is among the BARS largest of its own row, so no row is read in full."""
-    tokens = np.unique(np.concatenate([rows.top(row, BARS) for row in both]))
+def highest(both: tuple[Row, ...], n: int) -> list[int]:
+    """The n tokens of the largest probability in any of the rows, largest first, ties by id. Each of them
+    is among the n largest of its own row, so no row is read in full."""
+    tokens = np.unique(np.concatenate([rows.top(row, n) for row in both]))
     peak = np.maximum.reduce([probs_of(row, tokens) for row in both])
-    return tokens[np.lexsort((tokens, -peak))[:BARS]].tolist()
+    return tokens[np.lexsort((tokens, -peak))[:n]].tolist()
 
 
 def number_of_tokens(both: tuple[Row, ...]) -> int:

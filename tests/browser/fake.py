@@ -331,8 +331,8 @@ class FakeController:
             raise BadSetting(f"There is no session {session_id}.", "Choose one from the list.")
         return self.all[session_id]
 
-    def rounds(self, session_id: int, lo: int, hi: int) -> dict:
-        views = [view_model.round_view(done) for done in self.get(session_id).rounds[lo:hi]]
+    def rounds(self, session_id: int, lo: int, hi: int, bars: int = view_model.BARS) -> dict:
+        views = [view_model.round_view(done, bars) for done in self.get(session_id).rounds[lo:hi]]
         used = set().union(*map(view_model.tokens_of, views)) if views else set()
         return {"rounds": views, "pieces": shown_pieces(used)}
 

@@ -167,6 +167,35 @@ def test_gumbel_is_explained_as_a_race(serve, open_page):
     expect(page.locator(".ds-below")).to_contain_text("same noise")
 
 
+# The rows
+
+
+def test_more_rows_than_came_with_the_round_are_fetched_when_they_are_asked_for(serve, open_page):
+    controller = FakeController()
+    finished(controller, temperature=1.5, top_p=1.0, max_tokens=16)
+    assert len(rounds_of(controller)[0].block.p[0].ids) > 32
+    page = open_page(f"{serve(controller)}?s=1&r=0&i=0")
+    lines = page.locator(".ds-pqtable tbody tr:not(.is-rest, .is-cut)")
+    expect(lines.first).to_be_visible()
+    assert lines.count() <= 8 + 3, "eight, and those that the round is about"
+    for n in (16, 32):
+        page.get_by_label("Rows shown").select_option(str(n))
+        expect(lines.nth(n - 1)).to_be_visible()
+
+
+def test_a_link_into_a_long_session_lands_before_all_of_it_has_come(serve, open_page):
+    controller = FakeController(pace=0)
+    session = finished(controller, max_tokens=1200)
+    n = controller.count(session)[0]
+    page = open_page(f"{serve(controller)}?s={session}&r={n - 2}&i=0")
+    expect(page.locator(".ds-place")).to_contain_text(f"round {n - 2} ", timeout=20_000)
+    expect(page.locator(".ds-where")).to_have_text(f"round {n - 2} of {n - 1}")
+    expect(page.locator(".ds-round")).to_have_count(n, timeout=60_000)
+    expect(page.locator(f".ds-flow [data-round='{n - 2}'][aria-current]")).to_have_count(1)
+    page.keyboard.press("Home")
+    expect(page.locator(".ds-place")).to_contain_text("round 0 ")
+
+
 # Rules and laws
 
 

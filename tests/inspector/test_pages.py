@@ -21,7 +21,7 @@ class Counting:
     def count(self, session_id: int) -> tuple[int, str]:
         return 500, self.status
 
-    def rounds(self, session_id: int, lo: int, hi: int) -> dict:
+    def rounds(self, session_id: int, lo: int, hi: int, bars: int) -> dict:
         self.made.append((lo, hi))
         return {"rounds": [{"i": i} for i in range(lo, hi)], "pieces": {"1": "</b>"}}
 
