@@ -43,12 +43,13 @@ async function answer(lab, question, law) {
 }
 
 // What a reader is told of the engine's answer beside the page's law.
-export function compared({ singles, pairs, why }, law) {
+export function compared({ singles, pairs, acceptance = null, why }, law) {
   if (!singles) return { text: `The engine was not asked: ${why}.`, off: false };
   const gaps = [
     ...singles.map((value, i) => Math.abs(value - law.singles[i])),
     ...(pairs ?? []).flatMap((row, a) => row.map((value, b) => Math.abs(value - law.pairs[a][b]))),
   ];
+  if (acceptance !== null) gaps.push(Math.abs(acceptance - law.acceptance));
   const gap = Math.max(...gaps);
   if (gap > AGREES)
     return {

@@ -129,6 +129,7 @@ function temperaturePart() {
   return {
     root,
     render(found) {
+      root.hidden = !found;
       if (!found || body === found) return;
       body = found;
       say ??= slidable(line, handle, "Temperature", (value) => value !== null && put(value), {

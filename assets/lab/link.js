@@ -6,6 +6,8 @@ import { DRAFTS, FEWEST, FIRST, MOST, quantised, RUNGS, SPARE } from "./state.js
 
 const NAMES = ["p", "q", "names", "k", "rule", "params", "seed", "step", "rung", "panel"];
 const PANELS = ["rows", "law", "steps", "many", "ladder", "ceiling"];
+// The greedy rule is argmax match, for one-hot rows alone.
+const RULES = RULE_IDS.filter((id) => id !== "greedy-argmax");
 const NAME_LENGTH = 12;
 // A text's own seed is the seed and its number, and must stay a whole number that a double holds.
 const MOST_SEED = 2 ** 52;
@@ -33,7 +35,7 @@ export function readLab(search) {
     ...rows,
     names: namesOf(query.get("names"), rows.p.length),
     k: DRAFTS.includes(k) ? k : FIRST.k,
-    rule: known(RULE_IDS, "rule", FIRST.rule),
+    rule: known(RULES, "rule", FIRST.rule),
     params: paramsIn(query.get("params")),
     seed: whole(query.get("seed"), MOST_SEED) ?? FIRST.seed,
     text: text ?? 0,

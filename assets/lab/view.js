@@ -81,7 +81,8 @@ function access(store, source) {
       const key = JSON.stringify([p, q, k, rule, params]);
       if (memo.key !== key) {
         const law = lawOf(lab.rule(), p, q, k);
-        memo = { key, value: { ...law, tv: distances(law, p) } };
+        const acceptance = lab.rule().acceptance(p, q);
+        memo = { key, value: { ...law, tv: distances(law, p), acceptance } };
       }
       return memo.value;
     },

@@ -103,6 +103,7 @@ test("nonsense in a link is the first look, and no link to the Lab is none", () 
   const lab = readLab(odd);
   assert.deepEqual({ ...lab, params: {} }, FIRST);
   assert.deepEqual(Object.keys(lab.params), ["a"]);
+  assert.equal(readLab("?view=lab&rule=greedy-argmax").rule, "stochastic");
   assert.equal(readLab("?view=stats&p=0.5,0.5"), null);
   assert.ok(Object.values(writeLab(null)).every((value) => value === null));
 });
@@ -169,6 +170,8 @@ test("the engine's answer is compared number by number", () => {
   assert.deepEqual(same, { text: "The engine agrees, to the last bit.", off: false });
   const near = compared({ singles: [0.5, 0.5 + 2e-16], pairs: law.pairs, why: "" }, law);
   assert.match(near.text, /agrees, to 2\.2 × 10⁻¹⁶/);
+  const kept = compared({ ...law, acceptance: 0.7, why: "" }, { ...law, acceptance: 0.6 });
+  assert.ok(kept.off, kept.text);
   const off = compared(
     {
       singles: [0.5, 0.5],
