@@ -75,6 +75,10 @@ def renamed(recording: dict, ids: dict[int, int]) -> dict:
         out[name] = {str(ids[int(old)]): body for old, body in recording[name].items()}
     out["heads"] = {key: head | fresh(head, ids) for key, head in out["heads"].items()}
     out["stats"] = {key: body | {"session": int(key)} for key, body in out["stats"].items()}
+    out["compared"] = {
+        "columns": recording["compared"]["columns"],
+        "lines": [rounded(line | fresh_line(line, ids)) for line in recording["compared"]["lines"]],
+    }
     out["rounds"] = {key: rounded(rounds) for key, rounds in out["rounds"].items()}
     for key, rounds in out["rounds"].items():
         for view in rounds:
@@ -91,7 +95,12 @@ def rounded(value: object) -> object:
         return float(f"{value:.7g}")
     if isinstance(value, dict):
         return {name: rounded(one) for name, one in value.items()}
-    return [rounded(one) for one in value] if isinstance(value, list) else value
+    return [rounded(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def fresh_line(line: dict, ids: dict[int, int]) -> dict:
+    parent = line["parent_id"]
+    return {"session": ids[line["session"]], "parent_id": None if parent is None else ids[parent]}
 
 
 def fresh(line: dict, ids: dict[int, int]) -> dict:

@@ -50,9 +50,9 @@ def test_a_wrong_run_ends_with_one_sentence_and_stores_nothing(call, db, tiny_fo
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        (["replay", "1", "--rules", ""], "0 rules were named"),
-        (["replay", "1", "--rules", ","], "0 rules were named"),
-        (["replay", "1", "--rules", ",".join([*rules.RULES][:9])], "9 rules were named"),
+        (["replay", "1", "--rules", ""], "0 lanes were named"),
+        (["replay", "1", "--rules", ","], "0 lanes were named"),
+        (["replay", "1", "--rules", ",".join([*rules.RULES][:9])], "9 lanes were named"),
         (["replay", "1", "--rules", "block,nope"], "'nope'"),
         (["replay", "1", "--rules", "block,greedy-argmax"], "greedy-argmax"),
         (["replay", "1", "--rules", "block", "--mode", "magic"], "magic"),
