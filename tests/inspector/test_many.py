@@ -217,7 +217,7 @@ def test_the_table_is_what_the_sessions_say(settings, worker, store):
         if rule in by_rule:
             info = store.session(one["session"])
             ran = rules.get(info.rule, **info.params)
-            by_rule[rule].append(scores(store.rounds(info.id, 0, 99), ran, rules.RULES[info.rule]))
+            by_rule[rule].append(scores(store.rounds(info.id, 0, 99), ran))
     name = "tokens_per_target_pass"
     first, other = ([run[name] for run in by_rule[rule]] for rule in by_rule)
     test = scipy_stats.ttest_rel(other, first).confidence_interval(0.95)
