@@ -19,7 +19,7 @@ export function laneList(lanes, state, actions) {
       el(
         "tr",
         {},
-        heads.map((text) => el("th", { scope: "col" }, text)),
+        heads.map((text) => (text ? el("th", { scope: "col" }, text) : el("td"))),
       ),
     ),
     el(

@@ -131,7 +131,7 @@ function table({ sides }, baseline, lane) {
       el(
         "tr",
         {},
-        el("th", { scope: "col" }, ""),
+        el("td", {}),
         el("th", { scope: "col" }, `baseline: ${a.rule}`),
         el("th", { scope: "col" }, `lane: ${b.rule}`),
       ),

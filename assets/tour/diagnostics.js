@@ -144,7 +144,7 @@ function tests(healthy, faulty) {
     ["at most, sum min(p, q)", percent(healthy.first_draft.ceiling), percent(faulty.first_draft.ceiling)],
     ["tokens per target pass", decimal(healthy.per_pass), decimal(faulty.per_pass)],
   ];
-  const made = table(["", "healthy", "faulty"], rows);
+  const made = table(["test", "healthy", "faulty"], rows);
   for (const cell of made.querySelectorAll("td"))
     if (cell.textContent.endsWith("fails")) cell.classList.add("is-failing");
   return el("div", { class: "ds-faulttests", tabindex: 0, role: "region", "aria-label": "Tests" }, made);

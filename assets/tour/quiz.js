@@ -24,8 +24,12 @@ export function ask(quiz, ids, dice = Math.random) {
     ids.filter((one) => one !== quiz.id),
     dice,
   );
-  const wrong = others.filter((one) => !alike(one, id)).slice(0, OPTIONS - 1);
-  return { ...quiz, id, options: shuffled([id, ...wrong], dice), answer: null };
+  const options = others.reduce(
+    (chosen, one) =>
+      chosen.length === OPTIONS || chosen.some((other) => alike(one, other)) ? chosen : [...chosen, one],
+    [id],
+  );
+  return { ...quiz, id, options: shuffled(options, dice), answer: null };
 }
 
 // A first answer counts; a question is answered once.

@@ -5,6 +5,9 @@ import { button, el, replace, setText } from "../dom.js";
 import { CARDS, cardLink } from "./cards.js";
 
 const SEEN = "draftscope.tour";
+const FILLED_PX = 60; // a panel lower than this waits for its data
+const ENOUGH_PX = 260; // of a panel to be seen
+const [AGAIN_MS, TRIES] = [220, 8];
 
 export function tourPane(store, actions) {
   const kicker = el("p", { class: "ds-tourkicker" });
@@ -74,6 +77,7 @@ export function tourPane(store, actions) {
       CARDS.map((one, i) => dot(one, i + 1, n, actions)),
     );
     look(root, card.look);
+    if (card.look.length > 0) bring(root, card.look[0], () => store.get().tour === n);
     title.focus({ preventScroll: true });
   }
 
@@ -173,13 +177,32 @@ function turnButtons(actions) {
     .map(([, text, onclick]) => button(text, { class: "ds-button is-small", onclick }));
 }
 
-// Marks the panels a card speaks of and brings the first of them into sight.
+// Marks the panels a card speaks of.
 function look(root, names) {
   const screen = root.closest(".ds");
   if (!screen) return;
   screen.dataset.look = names.join(" ");
-  const first = screen.querySelector(PANELS[names[0]] ?? ":not(*)");
-  if (first) requestAnimationFrame(() => first.scrollIntoView({ block: "nearest", behavior: "auto" }));
+}
+
+// Brings a panel into sight. Its data, and what stands above it, may still be on their way, so it looks again a few
+// times, for as long as the card is the same.
+function bring(root, name, still, tries = TRIES) {
+  if (!still() || tries === 0) return;
+  const panel = root.closest(".ds")?.querySelector(PANELS[name]);
+  if (panel && panel.offsetHeight >= FILLED_PX && inSight(panel, root) < ENOUGH_PX) {
+    const tall = panel.offsetHeight > 0.5 * window.innerHeight;
+    panel.scrollIntoView({ block: tall ? "start" : "nearest" });
+  }
+  setTimeout(() => bring(root, name, still, tries - 1), AGAIN_MS);
+}
+
+// How much of a panel's height can be seen: beside the card, or above it where it lies at the bottom.
+function inSight(panel, root) {
+  const { top, bottom, height } = panel.getBoundingClientRect();
+  const card = root.getBoundingClientRect();
+  const end = card.width > 0.9 * window.innerWidth ? card.top : window.innerHeight;
+  const seen = Math.min(bottom, end) - Math.max(top, 0);
+  return seen >= height ? ENOUGH_PX : seen;
 }
 
 const PANELS = {
