@@ -22,6 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 from bench import long_session
 from inspector import tail, ui
 from inspector.controller import Controller
+from inspector.view_model import FIRST_BARS
 from storage import Store
 from tests.browser.conftest import chromium
 from tests.browser.toy import ToyWorker
@@ -47,6 +48,8 @@ TIMED = """async ([action, seen]) => {
     await new Promise((done) => setTimeout(done));  // after this frame's paint
     return performance.now() - begun;
 }"""
+
+SINCE_ANSWER = "performance.now() - performance.getEntriesByType('navigation')[0].responseStart"
 
 #: Notes when each number of rounds was on the page, in the clock that Python has too.
 WATCH = """() => {
@@ -98,11 +101,7 @@ def empty(browser, folder: Path) -> dict[str, float]:
         for _ in range(3):
             page = opened(browser, url)
             page.locator(".ds-flow .ds-token").first.wait_for()
-            times.append(
-                page.evaluate(
-                    "performance.now() - performance.getEntriesByType('navigation')[0].responseStart"
-                )
-            )
+            times.append(page.evaluate(SINCE_ANSWER))
             page.close()
     return {"first content after the server answers": min(times)}
 
@@ -124,9 +123,13 @@ def long(browser, folder: Path, rounds: int) -> dict[str, float]:
         )
         times = [scrub(page, (37 * i * rounds // SCRUBS) % rounds) for i in range(SCRUBS)]
         out |= {"scrub p50": statistics.median(times), "scrub p95": percentile(times, 95)}
-        size = len(tail.encode(controller.rounds(session, 0, 100))) / 100
+        size = len(tail.encode(controller.rounds(session, 0, 100, FIRST_BARS))) / 100
         out["kilobytes a round, wide rows"] = size / 1e3
         page.close()
+        far = opened(browser, f"{url}?s={session}&r={rounds - 1}")
+        far.locator(".ds-place", has_text=f"round {rounds - 1} ").wait_for(timeout=60_000)
+        out["a link to its last round, after the server answers"] = far.evaluate(SINCE_ANSWER)
+        far.close()
     return out
 
 

@@ -137,7 +137,7 @@ def test_stop_keeps_what_was_finished(controller, serve, open_page):
     page = open_page(serve(controller))
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".ds-where")).to_have_text("round 4 of 4", timeout=20_000)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.locator("#stop-place").get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator(".ds-status").first).to_have_text("stopped: stopped by you", timeout=10_000)
     expect(page.locator(".ds-round")).to_have_count(5)
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
@@ -276,6 +276,11 @@ def test_a_link_to_a_missing_session_says_so(controller, serve, open_page):
 def test_only_the_screens_own_files_are_served(controller, serve):
     url = serve(controller)
     assert httpx.get(f"{url}screen/main.js").headers["content-type"].startswith("text/javascript")
+    for name, kind in {"screen.js": "text/javascript", "screen.css": "text/css"}.items():
+        first = httpx.get(f"{url}screen/{name}")
+        assert first.headers["content-type"].startswith(kind) and first.headers["cache-control"] == "no-cache"
+        again = httpx.get(f"{url}screen/{name}", headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
     for path in (
         "screen/..%2fpyproject.toml",
         "screen/../pyproject.toml",
