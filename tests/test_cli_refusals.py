@@ -57,7 +57,6 @@ def test_a_wrong_run_ends_with_one_sentence_and_stores_nothing(call, db, tiny_fo
         (["replay", "1", "--rules", "block,greedy-argmax"], "greedy-argmax"),
         (["replay", "1", "--rules", "block", "--mode", "magic"], "magic"),
         (["replay", "99", "--rules", "block"], "no session 99"),
-        (["replay", "1"], "--rules"),
         (["show", "99"], "no session 99"),
         (["show", "one"], "one"),
         (["show", "1", "--round", "999"], "round is 999"),

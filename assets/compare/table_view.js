@@ -45,7 +45,7 @@ const waiting = (lanes) =>
 function table(lanes, lines, marks, state, actions) {
   return el(
     "div",
-    { class: "ds-numbersbox", tabindex: "0", role: "region", "aria-label": "Lanes in numbers" },
+    { class: "ds-numbersbox", tabindex: "0", role: "region", "aria-label": "Table of lanes" },
     el(
       "table",
       { class: "ds-table ds-numbers" },
