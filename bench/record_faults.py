@@ -15,6 +15,7 @@ from engine.core import session_stats
 from engine.core.ending import Ending
 from engine.core.events import Round
 from engine.core.exactness import ChiSquare
+from engine.core.sharing import SharedDrafter, SharedScorer
 from engine.core.types import Sampling
 from engine.fault_probe import Probe, probe
 from engine.models import Models
@@ -96,9 +97,7 @@ def split(name: str) -> tuple[str, str]:
 def said(sampling: Sampling) -> str:
     words = [f"T {sampling.temperature:g}"]
     words += [f"top-k {sampling.top_k}"] if sampling.top_k else []
-    words += (
-        [f"frequency penalty {sampling.frequency_penalty:g}"] if sampling.frequency_penalty else []
-    )
+    words += [f"frequency penalty {sampling.frequency_penalty:g}"] if sampling.frequency_penalty else []
     return ", ".join(words)
 
 
@@ -146,6 +145,8 @@ class Probes(worker.Task):
     def __init__(self, cases: list[tuple[str, str, str]]) -> None:
         self.cases, self.progress = cases, ""
         self.found: list[tuple[Probe, dict[int, bytes]]] = []
+        self.scorer: SharedScorer | None = None  # one for all: logits know no sampling
+        self.drafters: dict[tuple[str, bool], SharedDrafter] = {}
         self.error: Exception | None = None
         self.cancelled, self.done = threading.Event(), threading.Event()
 
@@ -170,7 +171,10 @@ class Probes(worker.Task):
         prompt = pair.target.text.encode(started.prompt, started.raw)
         asked = verification.question(started, prompt, SAMPLES)
         ends = Ending(pair.target.eos_ids, (), pair.target.text.pieces).reached
-        found = probe(asked, pair.scorer, pair.drafter, fault, ends)
+        self.scorer = self.scorer or SharedScorer(pair.scorer)
+        # Rows that are asked for without their filters are others.
+        drafter = self.drafters.setdefault((group, fault == "unfiltered-q"), SharedDrafter(pair.drafter))
+        found = probe(asked, self.scorer, drafter, fault, ends)
         named = {*found.law.ids.tolist(), *found.firsts}
         return found, pair.target.text.pieces(named)
 

@@ -81,7 +81,8 @@ def probe(
         run = known.generation(question.plan(i), faulty_drafter, faulty_scorer, ends)
         run.shown = nothing_shown
         run.effective = remembering(run, kept)
-        tally.known.clear()  # with a fault, a row may depend on more than the tokens before it
+        if faulty_scorer is not target_side:
+            tally.known.clear()  # such a row depends on more than the tokens before it
         done = beginning(run)
         tally.add(done)
         depths.add(done[0])

@@ -9,6 +9,7 @@ bit, and its own books are right about the sequence it was told.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,9 @@ from engine.core.types import Address, Coins, Draft, Drafter, Row, Sampling, Sco
 from engine.drafters.spec import DrafterSpec
 from engine.errors import BadSetting
 from engine.models import Pair
+
+#: Rows that a drafter with two rows remembers.
+KEPT = 32
 
 
 class TrimmedCache:
@@ -128,16 +132,26 @@ class DrawnOtherwise:
         drawn: Callable[[Row, Sampling], Row],
     ) -> None:
         self.inner, self.kind, self.asked, self.drawn = inner, inner.kind, asked, drawn
+        self.made: OrderedDict[int, tuple[Row, Row]] = OrderedDict()  # by the very row, newest last
 
     def start(self, prompt: tuple[int, ...]) -> None:
         self.inner.start(prompt)
 
     def propose(self, context: tuple[int, ...], k: int, sampling: Sampling, coins: Coins) -> Draft:
-        other = OtherRow(coins, lambda row: self.drawn(row, sampling))
+        other = OtherRow(coins, lambda row: self._other(row, sampling))
         return self.inner.propose(context, k, self.asked(sampling), other)
 
     def commit(self, tokens: tuple[int, ...]) -> None:
         self.inner.commit(tokens)
+
+    def _other(self, row: Row, sampling: Sampling) -> Row:
+        """The row drawn from; the last few are kept, since a probe meets the same ones over and over."""
+        known = self.made.get(id(row))
+        if known is None:
+            known = self.made[id(row)] = row, self.drawn(row, sampling)
+            while len(self.made) > KEPT:
+                self.made.popitem(last=False)
+        return known[1]
 
 
 @dataclass(frozen=True)
