@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from engine.errors import BadSetting
 from inspector import report
 from inspector.controller import Controller
 from inspector.faults import marked
 from inspector.live import tell_of_another_rule
 from inspector.options import common, exit_status
+from inspector.output import TARGET, write
 from storage import Store, StoreError
 from storage.export_format import MAX_BYTES
 
@@ -75,7 +75,7 @@ def wait(controller: Controller, session_id: int) -> None:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=TARGET,
     default=Path("-"),
     help="File to write. Default: standard output.",
 )
@@ -92,15 +92,7 @@ def export(
             data = controller.export_html(session_id, lanes).encode()
         else:
             data = controller.export_jsonl(session_id, with_children)
-    if str(output) == "-":
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        output.write_bytes(data)
-    except OSError as error:
-        raise BadSetting(f"{output} cannot be written: {error.strerror}.", "Choose another file.") from error
-    click.echo(f"{output}: {len(data):,} bytes", err=True)
+    write(output, data)
 
 
 @click.command(name="import")

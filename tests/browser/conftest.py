@@ -12,7 +12,9 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from inspector import ui
+from inspector.controller import Controller
 from tests.browser.fake import FakeController
+from tests.browser.toy import toy_controller
 
 pytestmark = pytest.mark.browser
 LOCAL_SCHEMES = ("data", "blob", "about")
@@ -109,3 +111,12 @@ def leaves(url: str) -> bool:
 @pytest.fixture
 def controller() -> FakeController:
     return FakeController(pace=0.01)
+
+
+@pytest.fixture
+def toy(tmp_path) -> Iterator[Controller]:
+    """The real controller over a database of its own, on the toy pair: no model is loaded."""
+    controller = toy_controller(tmp_path / "toy.sqlite")
+    yield controller
+    controller.close()
+    controller.store.close()

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from inspector import ui
-from inspector.controller import Controller
 from tests.browser.test_access import check
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import run
 
 pytestmark = pytest.mark.browser
 
 FOLDER = Path(ui.__file__).resolve().parent.parent / "assets" / "demo"
 DATA = json.loads((FOLDER / "faults.json").read_text("utf-8"))
 CASES = {case["id"]: case for case in DATA["cases"]}
-
-
-@pytest.fixture
-def toy(tmp_path) -> Iterator[Controller]:
-    controller = toy_controller(tmp_path / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
 
 
 @pytest.fixture

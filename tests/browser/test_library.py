@@ -5,23 +5,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from inspector.controller import Controller
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import run
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def toy(tmp_path) -> Iterator[Controller]:
-    controller = toy_controller(tmp_path / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
 
 
 @pytest.fixture

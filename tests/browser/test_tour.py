@@ -3,26 +3,17 @@ done by hand; and presenting, by keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspector.controller import Controller
 from tests.browser.test_access import check
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import run
 
 pytestmark = pytest.mark.browser
 
 CARDS = 10
-
-
-@pytest.fixture
-def toy(tmp_path) -> Iterator[Controller]:
-    controller = toy_controller(tmp_path / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
 
 
 @pytest.fixture
