@@ -1,12 +1,15 @@
-// The exported page: the screen over the recording that the page itself holds. See inspector/static_page.py.
+// The exported page's own few lines: they unpack the screen and what it shows, which the page holds compressed. The
+// page's policy knows both scripts by their hashes and runs no other. See inspector/static_page.py.
 
-import { mount } from "./main.js";
-import { recordedSource } from "./recorded.js";
+import { inflated } from "./columns.js";
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const colour = () => document.body.classList.toggle("dark", dark.matches);
-dark.addEventListener("change", colour);
-colour();
+async function begin() {
+  const { code, packed, ...recording } = JSON.parse(document.getElementById("recording").textContent);
+  const [script, large] = await Promise.all([code, packed].map(inflated));
+  document.head.append(Object.assign(document.createElement("script"), { textContent: script }));
+  globalThis.draftscope.open(document.getElementById("screen"), recording, JSON.parse(large));
+}
 
-const recording = JSON.parse(document.getElementById("recording").textContent);
-mount(document.getElementById("screen"), recordedSource(recording));
+begin().catch((error) => {
+  document.getElementById("screen").textContent = `This page could not be opened: ${error.message}`;
+});
