@@ -301,7 +301,7 @@ EVENTS: dict[str, type[Event]] = {e.type: e for e in (SessionStarted, PromptRead
 
 
 def from_dict(body: dict, get_row: GetRow = row_from_dict) -> Event:
-    """Read any event back. Raises EngineError for a type or a version this program does not know."""
+    """Read any event back. Raises EngineError for a type, a version or a shape this program does not know."""
     body = dict(body)
     kind, version = body.pop("type", None), body.pop("version", None)
     if kind not in EVENTS or version != VERSION:
@@ -310,4 +310,10 @@ def from_dict(body: dict, get_row: GetRow = row_from_dict) -> Event:
             f"at version {VERSION}.",
             "Open the session with the Draftscope that wrote it, or a newer one.",
         )
-    return EVENTS[kind].read(body, get_row)
+    try:
+        return EVENTS[kind].read(body, get_row)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise EngineError(
+            f"An event of type {kind!r} cannot be read: {type(error).__name__} {error}.",
+            "Open the session with the Draftscope that wrote it, or a newer one.",
+        ) from error

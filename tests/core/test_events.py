@@ -105,3 +105,11 @@ def test_fates():
     done = made_round((0, 1, 2, 0), n_accepted=1)
     assert [done.fate(i) for i in range(4)] == ["accepted", "rejected", "untested", "untested"]
     assert [made_round(n_accepted=3).fate(i) for i in range(3)] == ["accepted"] * 3
+
+
+@pytest.mark.parametrize("lost", ["matrix", "times", "coins"])
+def test_an_event_of_another_shape_is_refused_in_a_sentence(lost):
+    body = made_round().to_dict()
+    del body[lost]
+    with pytest.raises(EngineError, match=f"'round' cannot be read: KeyError '{lost}'"):
+        from_dict(body)
