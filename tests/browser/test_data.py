@@ -163,7 +163,7 @@ def test_a_number_of_a_session_leads_there_and_a_round_into_it(toy, page):
     ("sql", "said"),
     [
         ("DELETE FROM sessions", "The query does something else than read."),
-        ("SELECT nothing FROM sessions", "no such column"),
+        ("SELECT missing FROM sessions", "no such column"),
         ("SELECT 1; SELECT 2", "more than one statement"),
     ],
 )

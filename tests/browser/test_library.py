@@ -97,6 +97,7 @@ def test_the_s_key_stars_the_session_on_view_and_takes_the_star_back(shelf, serv
     page = open_page(f"{serve(shelf)}?s=3&r=0")
     expect(page.locator(".ds-bar-name")).to_have_text("#3", timeout=20_000)
     star = page.locator("[data-key='star-3']")
+    expect(star).to_have_attribute("aria-pressed", "false")  # the list is there
     for pressed in ("true", "false"):
         page.keyboard.press("s")
         expect(star).to_have_attribute("aria-pressed", pressed)
