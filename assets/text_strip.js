@@ -8,6 +8,7 @@ import { hoverCard } from "./hover_card.js";
 import { levelOf, MODES } from "./modes.js";
 import { modeTools } from "./mode_tools.js";
 import { heldAt } from "./places.js";
+import { promptFold } from "./prompt_fold.js";
 import { roundAt } from "./rounds.js";
 import { fateKnown, revealed } from "./stages.js";
 import { isLive } from "./store.js";
@@ -16,12 +17,12 @@ const SHORT_BLOCK = 20;
 const LONG_BLOCK = 80;
 
 export function textStrip(store, marks) {
-  const prompt = el("p", { class: "ds-prompt", tabindex: "0", "aria-label": "Prompt" });
+  const prompt = promptFold();
   const given = el("p", { class: "ds-given" });
   const flow = el("div", { class: "ds-flow", role: "group", "aria-label": "Answer, token by token" });
   const empty = el("p", { class: "ds-empty" });
   const welcome = intro();
-  const scroller = el("div", { class: "ds-strip" }, prompt, given, flow, empty, welcome);
+  const scroller = el("div", { class: "ds-strip" }, prompt.root, given, flow, empty, welcome);
   const drops = el("input", { type: "checkbox", checked: true });
   drops.addEventListener("change", () =>
     store.dispatch({ type: "option", name: "drops", value: drops.checked }),
@@ -44,7 +45,7 @@ export function textStrip(store, marks) {
   let block = null;
   let blockRounds = 0;
   let current = null;
-  let prompted = null; // the head whose prompt is shown
+  let told = null; // the head whose given tokens are shown
   let veiled = []; // tokens that slow motion keeps back
   let lit = []; // tokens that were found
   let litFor = null;
@@ -69,14 +70,9 @@ export function textStrip(store, marks) {
     flow.replaceChildren();
   }
 
-  // The prompt's own tokens; a long prompt is built once.
-  function showPrompt(head) {
-    if (head === prompted) return;
-    prompted = head;
-    const tokens = head?.prompt_pieces ? head.prompt_tokens : [];
-    if (tokens.length === 0) setText(prompt, head?.prompt ?? "");
-    else prompt.replaceChildren(...tokens.flatMap((id, i) => promptToken(head.prompt_pieces[id], id, i)));
-    prompt.hidden = !head?.prompt && tokens.length === 0;
+  function showGiven(head) {
+    if (head === told) return;
+    told = head;
     given.replaceChildren(...givenTokens(head));
   }
 
@@ -169,7 +165,8 @@ export function textStrip(store, marks) {
       flow.dataset.mode = state.options.mode;
       drops.checked = state.options.drops;
       tools.render(state);
-      showPrompt(session?.head ?? null);
+      prompt.render(session?.head ?? null);
+      showGiven(session?.head ?? null);
       if (session)
         for (let i = built.length; i < session.rounds.length; i += 1)
           append(session.rounds[i], session.pieces);
@@ -232,13 +229,4 @@ function levels(numbers) {
     .filter(([, level]) => level !== null)
     .map(([mode, level]) => ` ${mode}-${level}`)
     .join("");
-}
-
-function promptToken(piece, id, i) {
-  const token = el(
-    "span",
-    { class: "ds-token is-prompt", title: `prompt token ${i}, id ${id}` },
-    tokenText(piece),
-  );
-  return breaksLine(piece) ? [token, el("br")] : [token];
 }
