@@ -7,7 +7,7 @@ settings and seeds stands beside each fault.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from engine import rules, verification, worker
 from engine.batch import Batch
@@ -30,7 +30,6 @@ from storage import Store
 PROMPT = "Write two sentences about the sea."
 #: With commas in every round, so that a penalty has something to count.
 LIST = "List twenty animals, separated by commas."
-DRAFTER = "self:3bit"
 SEEDS = range(3)
 TOKENS = 40
 LANES = 6
@@ -42,8 +41,10 @@ GROUPS = {
     "plain": Sampling(temperature=1.0),
     "cool": Sampling(temperature=0.6),
     "filtered": Sampling(temperature=1.0, top_k=3),
-    "penalty": Sampling(temperature=1.0, frequency_penalty=0.5),
+    "penalty": Sampling(temperature=0.8, repetition_penalty=1.3),
 }
+#: A closer drafter where the penalty must fall on drafts that were accepted.
+DRAFTERS = dict.fromkeys(GROUPS, "self:3bit") | {"penalty": "self:4bit"}
 GROUP_OF = {"stale-penalties": "penalty", "drafter-at-t1": "cool", "unfiltered-q": "filtered"}
 
 
@@ -59,8 +60,8 @@ def recorded(controller: Controller) -> dict:
     ]
     healthy = dict(zip(GROUPS, numbers, strict=False))
     shown = []
-    for (name, words), (_, _, group), faulty, ids in zip(
-        WORDS.items(), cases[len(GROUPS) :], numbers[len(GROUPS) :], sessions[len(GROUPS) :], strict=True
+    for name, (_, _, group), faulty, ids in zip(
+        WORDS, cases[len(GROUPS) :], numbers[len(GROUPS) :], sessions[len(GROUPS) :], strict=True
     ):
         base = sessions[list(GROUPS).index(group)]
         shown.append(
@@ -70,23 +71,25 @@ def recorded(controller: Controller) -> dict:
                 "title": rules.RULES[name].title.removeprefix("Fault: ")
                 if name in rules.RULES
                 else title(name),
-                "does": words.does,
-                "gives_away": words.gives_away,
-                "seen": words.seen,
                 "group": group,
                 "divergence": divergence(controller, base[0], ids[0]),
                 "faulty": faulty,
             }
         )
-    settings = {group: said(sampling) for group, sampling in GROUPS.items()}
+    settings = {group: f"{DRAFTERS[group]}, {said(sampling)}" for group, sampling in GROUPS.items()}
     return {
-        "pair": f"the bundled pair with {DRAFTER} as its drafter",
+        "pair": "the bundled model and itself at fewer bits",
         "sessions": f"{len(SEEDS)} sessions of at most {TOKENS} tokens, k 4, seeds from {SEEDS[0]}",
         "samples": f"{SAMPLES} samples of two tokens, k 2, seeds from 0",
         "settings": settings,
         "healthy": healthy,
         "cases": shown,
     }
+
+
+def worded(recording: dict) -> dict:
+    """The recording with the words that go with each fault now."""
+    return recording | {"cases": [case | asdict(WORDS[case["id"]]) for case in recording["cases"]]}
 
 
 def split(name: str) -> tuple[str, str]:
@@ -97,6 +100,9 @@ def split(name: str) -> tuple[str, str]:
 def said(sampling: Sampling) -> str:
     words = [f"T {sampling.temperature:g}"]
     words += [f"top-k {sampling.top_k}"] if sampling.top_k else []
+    words += (
+        [f"repetition penalty {sampling.repetition_penalty:g}"] if sampling.repetition_penalty != 1 else []
+    )
     words += [f"frequency penalty {sampling.frequency_penalty:g}"] if sampling.frequency_penalty else []
     return ", ".join(words)
 
@@ -110,7 +116,7 @@ def run_all(controller: Controller, cases: list[tuple[str, str, str]]) -> list[l
             request = Request(
                 LIST if group == "penalty" else PROMPT,
                 rule=rule,
-                drafter=DRAFTER,
+                drafter=DRAFTERS[group],
                 sampling=GROUPS[group],
                 seed=seed,
                 fault=fault,
@@ -165,7 +171,7 @@ class Probes(worker.Task):
 
     def one(self, models: Models, fault: str, rule: str, group: str) -> tuple[Probe, dict[int, bytes]]:
         sampling = replace(GROUPS[group], top_k=GROUPS[group].top_k or verification.DEFAULTS.sampling.top_k)
-        request = replace(verification.DEFAULTS, rule=rule, sampling=sampling, drafter=DRAFTER)
+        request = replace(verification.DEFAULTS, rule=rule, sampling=sampling, drafter=DRAFTERS[group])
         started = verification.planned(request, SAMPLES)
         pair = models.pair(started.target, started.drafter, lambda message, fraction: None)
         prompt = pair.target.text.encode(started.prompt, started.raw)

@@ -1,6 +1,6 @@
 """Record what the tour and the fault gallery show, on the bundled pair: faults beside the healthy engine.
 
-    python -m bench.record_tour [--only tour|faults]
+    python -m bench.record_tour [--only tour|faults|words]
 
 Writes assets/demo/tour.json (two faulty re-runs of the recorded demo, and the laws of the places that
 a card points at) and assets/demo/faults.json (what each known fault does to the numbers, with the healthy
@@ -37,13 +37,16 @@ LAWS = ((6, 0), (6, 1), (6, 2))
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--only", choices=["tour", "faults"])
+    parser.add_argument("--only", choices=["tour", "faults", "words"])
     only = parser.parse_args().only
+    if only == "words":
+        write("faults.json", record_faults.worded(json.loads((FOLDER / "faults.json").read_text("utf-8"))))
+        return
     with engine() as controller:
         if only != "faults":
             write("tour.json", tour(controller))
         if only != "tour":
-            write("faults.json", record_faults.recorded(controller))
+            write("faults.json", record_faults.worded(record_faults.recorded(controller)))
     total = sum(path.stat().st_size for path in FOLDER.glob("*.json"))
     if total > MOST_BYTES:
         raise SystemExit(f"The recordings have {total} bytes together, more than {MOST_BYTES}.")

@@ -60,22 +60,22 @@ WORDS: dict[str, Words] = {
     "rows-shifted": Words(
         "The rows of the target's pass are read one place too late: the first draft is judged by the row "
         "that belongs behind it.",
-        "Acceptance collapses at every depth alike, and words are skipped: the row behind a draft says what "
-        "comes after it. Rounds without drafts are right.",
+        "The very first tokens are wrong, and the text falls apart at once: words are skipped, since the "
+        "row behind a draft says what comes after it. First drafts are hardly ever accepted.",
         "A Node port of an MLX engine (mlx-node, pull request 11) sliced its verification rows one off.",
     ),
     "stale-penalties": Words(
         "Penalties for repeating count the text up to the round's beginning. Drafts of the same round do not "
         "count, however often they repeat.",
-        "The first draft of a round is judged rightly; deeper ones are accepted too gladly, and words come "
-        "back within a round. Without a penalty nothing differs.",
+        "The first draft of a round is judged rightly, the deeper ones too kindly: first tokens pass, "
+        "pairs fail, and words come back within a round. Without a penalty nothing differs.",
         "SGLang (pull request 33643): a penalty saw one token a round, however many were accepted.",
     ),
     "drafter-at-t1": Words(
         "The drafter draws at temperature 1 and hands over the row at the session's temperature, as if it "
         "had drawn from that.",
-        "The drafts do not follow the q that is stated, so acceptance is off its closed form and the text "
-        "leans away from the target.",
+        "The drafts do not follow the q that is stated; that test fails at once, and the text leans away from "
+        "the target.",
         "An early server checked at temperature 1 whatever was asked (lattice 388); the same slip on the "
         "drafter's side is what is switched on here.",
     ),
@@ -93,7 +93,8 @@ WORDS: dict[str, Words] = {
     ),
     "fault-one-token-residual": Words(
         "The residual takes q away at the rejected token only, not everywhere.",
-        "Acceptance is right and the first tokens are nearly right: it takes thousands of samples to see.",
+        "Acceptance is right. The first tokens lean towards the drafter, less than when the refill "
+        "comes from p.",
         "A published tutorial had it; with a sharp q the two residuals are almost the same.",
     ),
     "fault-shared-coin": Words(
@@ -104,13 +105,12 @@ WORDS: dict[str, Words] = {
     ),
     "fault-softmax-q": Words(
         "The drafter takes its most probable token and is judged as if it had drawn it by chance.",
-        "The drafts against q fail at once: it is always the same token. Acceptance is off, and so is "
-        "the text.",
+        "The drafts against q fail at once: it is always the same token. The text leans towards it.",
         "transformers' assisted generation (32867): an argmax draft met the ratio test of a drawn one.",
     ),
     "fault-raw-q": Words(
         "The rule draws its draft from the top of q and judges it by all of q.",
-        "As with unfiltered q: drafts fail against the stated row, and acceptance is too high.",
+        "Drafts fail against the stated row, as with the engine's fault of that name, and the text is off.",
         "The same report as above (transformers 47932), here as a rule.",
     ),
     "fault-string-match": Words(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -200,3 +201,12 @@ def test_every_fault_and_every_faulty_rule_has_its_words():
     assert list(faults.WORDS) == [*FAULTS, *(rule.id for rule in RULES.values() if rule.faulty)]
     for words in faults.WORDS.values():
         assert all(text.endswith(".") for text in (words.does, words.gives_away, words.seen))
+
+
+def test_the_gallery_has_the_words_of_today():
+    """`python -m bench.record_tour --only words` brings them into the recording."""
+    path = Path(static_page.ASSETS) / "demo" / "faults.json"
+    cases = json.loads(path.read_text("utf-8"))["cases"]
+    assert {case["id"]: faults.Words(case["does"], case["gives_away"], case["seen"]) for case in cases} == (
+        faults.WORDS
+    )

@@ -145,7 +145,7 @@ const FAILS = {
   "fault-one-token-residual": ["first", "pairs"],
   "fault-shared-coin": ["pairs"],
   "fault-softmax-q": ["first", "pairs", "drafts"],
-  "fault-raw-q": ["drafts"],
+  "fault-raw-q": ["first", "pairs", "drafts"],
   "fault-string-match": ["first", "pairs"],
 };
 
@@ -162,7 +162,11 @@ test("the recorded numbers show what the words say, and the healthy ones fit", (
   assert.ok(by["draft-cache-trimmed"].by_time[2].rate < by["draft-cache-trimmed"].by_time[0].rate);
   assert.ok(!by["fault-shared-coin"].first.fails);
   assert.ok(!by["target-not-rewound"].first.fails);
-  assert.ok(by["rows-shifted"].measured.rate < 0.6 * plain.measured.rate);
+  const shifted = by["rows-shifted"];
+  assert.ok(shifted.tv > 0.5 && shifted.first_draft.accepted < 0.1 * shifted.first_draft.tested);
+  assert.ok(!by["stale-penalties"].first.fails && by["unfiltered-q"].acceptance.fails);
+  const refill = by["fault-residual-from-p"];
+  assert.ok(!refill.acceptance.fails && refill.tv > by["fault-one-token-residual"].tv);
   const match = by["fault-string-match"].first_draft;
   assert.ok(match.accepted / match.tested > match.ceiling);
 });
