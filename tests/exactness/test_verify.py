@@ -296,5 +296,5 @@ def test_asking_a_drafter_for_a_row_draws_nothing_that_counts():
     shared = SharedDrafter(drafter())
     shared.start(PROMPT)
     row = verify.q_row(question(RULES["stochastic"]), shared, (3,))
-    assert row == shared.known.get(((3,), 1, ())).row
-    assert shared.known.get(((3,), 1, ())).at == Address("draft", 1)
+    step = shared.known.get((PROMPT, (3,), 1, ()))
+    assert row == step.row and step.at == Address("draft", 1)
