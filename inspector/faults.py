@@ -74,8 +74,8 @@ WORDS: dict[str, Words] = {
     "drafter-at-t1": Words(
         "The drafter draws at temperature 1 and hands over the row at the session's temperature, as if it "
         "had drawn from that.",
-        "The drafts do not follow the q that is stated; that test fails at once, and the text leans away from "
-        "the target.",
+        "The drafts do not follow the q that is stated; that test fails at once, and the text leans "
+        "away from the target.",
         "An early server checked at temperature 1 whatever was asked (lattice 388); the same slip on the "
         "drafter's side is what is switched on here.",
     ),

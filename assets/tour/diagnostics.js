@@ -147,7 +147,11 @@ function tests(healthy, faulty) {
   const made = table(["test", "healthy", "faulty"], rows);
   for (const cell of made.querySelectorAll("td"))
     if (cell.textContent.endsWith("fails")) cell.classList.add("is-failing");
-  return el("div", { class: "ds-faulttests", tabindex: 0, role: "region", "aria-label": "Tests" }, made);
+  return el(
+    "div",
+    { class: "ds-faulttests", tabindex: 0, role: "region", "aria-label": "Table of the tests" },
+    made,
+  );
 }
 
 const ofFirst = ({ first_draft: one }) => `${percent(one.accepted / one.tested)} of ${one.tested}`;

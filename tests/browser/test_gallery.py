@@ -171,11 +171,13 @@ def test_a_fault_is_switched_on_under_more_settings(toy, serve, open_page):
     assert toy.store.started(1).fault == "target-not-rewound"
 
 
-def test_an_exported_page_marks_its_session(toy, open_page, tmp_path):
+def test_an_exported_page_marks_its_session(toy, browser, tmp_path):
     faulty = run(toy, max_tokens=12, fault="rows-shifted")
     path = tmp_path / "faulty.html"
     path.write_text(toy.export_html(faulty), "utf-8")
-    page = open_page(path.as_uri())
+    page = browser.new_page()
+    page.goto(path.as_uri())
     expect(page.locator(".ds-barbox .ds-watermark")).to_have_text("faulty on purpose: rows shifted by one")
     expect(page.locator(".ds-session .ds-watermark")).to_have_text("faulty on purpose: rows shifted by one")
     expect(page.get_by_role("button", name="Faults", exact=True)).to_have_count(0)
+    page.close()
