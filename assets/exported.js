@@ -1,8 +1,8 @@
 // The screen over a recording, for a page of its own. See inspector/static_page.py.
 
-import { unpacked } from "./columns.js";
+import { unpacked } from "./source/columns.js";
 import { mount } from "./main.js";
-import { recordedSource } from "./recorded.js";
+import { recordedSource } from "./source/recorded.js";
 
 // large: what inspector/static_page.py compressed, { rounds, pieces, alike }.
 export function open(element, recording, { rounds, pieces, alike }) {

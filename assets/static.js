@@ -1,7 +1,7 @@
 // The exported page's own few lines: they unpack the screen and what it shows, which the page holds compressed. The
 // page's policy knows both scripts by their hashes and runs no other. See inspector/static_page.py.
 
-import { inflated } from "./columns.js";
+import { inflated } from "./source/columns.js";
 
 async function begin() {
   const { code, packed, ...recording } = JSON.parse(document.getElementById("recording").textContent);

@@ -7,7 +7,7 @@ A packed list is one of
     ["t", n, packed, ...]               lists that are all equally long: a column an item
     ["l", lengths, packed]              lists of any length, one behind the other
     ["d", exponents, digits]            numbers of at most four digits: digits times 10 to the minus exponent
-assets/columns.js is the way back; nothing is rounded.
+assets/source/columns.js is the way back; nothing is rounded.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-#: CSS custom properties of assets/inspector.css.
+#: CSS custom properties of assets/styles/inspector.css.
 INK, SOFT, FAINT, TRACK = (f"var(--{name})" for name in ("ink", "soft", "faint", "track"))
 ACCEPTED, REJECTED, CORRECTED = (f"var(--{name})" for name in ("accepted", "rejected", "corrected"))
 

@@ -30,8 +30,10 @@ class Pages:
         self._lock = threading.Lock()
 
     def text(self, session_id: int, lo: int, hi: int, bars: int = FIRST_BARS) -> str:
-        """Rounds lo to hi - 1, at most PAGE of them, `bars` tokens a position. Raises StoreError for a session
-        that is not there."""
+        """Rounds lo to hi - 1, at most PAGE of them, `bars` tokens a position.
+
+        Raises StoreError for a session that is not there.
+        """
         hi = min(hi, lo + PAGE)
         _, status = self.controller.count(session_id)
         key = (session_id, lo, hi, bars)

@@ -19,12 +19,12 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from inspector.bundle import BundleError, module
-from inspector.static_page import ASSETS, STYLES
+from inspector.static_page import ASSETS, STYLES, styles
 
 #: Where the files are served, below the app's root.
 SCREEN = "screen"
 #: What the page takes from the script, by module.
-EXPORTS = {"main.js": ["mount"], "live.js": ["liveSource"], "demo.js": ["withDemo"]}
+EXPORTS = {"main.js": ["mount"], "source/live.js": ["liveSource"], "source/demo.js": ["withDemo"]}
 TYPES = {
     ".js": "text/javascript; charset=utf-8",  # whatever this machine's table of types says: modules need it
     ".css": "text/css; charset=utf-8",
@@ -60,7 +60,7 @@ def screen_texts(folder: Path = ASSETS) -> dict[str, str]:
         script, mapping = module(folder, EXPORTS, "screen.js.map")
     except BundleError as error:
         script, mapping = f"throw new Error({json.dumps(str(error))});\n", "{}"
-    style = "\n".join((folder / name).read_text("utf-8") for name in STYLES)
+    style = styles(STYLES, folder)
     return {"screen.js": script, "screen.js.map": mapping, "screen.css": style}
 
 

@@ -40,11 +40,11 @@ def page(controller: Controller, session_ids: Sequence[int]) -> str:
     return frame(f"Draftscope session {session_ids[0]}", "static.js", STYLES, held, [screen])
 
 
-def frame(title: str, entry: str, styles: Sequence[str], recording: dict, later: Sequence[str] = ()) -> str:
+def frame(title: str, entry: str, sheets: Sequence[str], recording: dict, later: Sequence[str] = ()) -> str:
     """A page of one script, made of the module `entry` of assets/ and all it imports, over what it holds; it
     may run the scripts of `later` too."""
     script = bundle(ASSETS, entry) + ";"
-    style = "\n".join((ASSETS / name).read_text("utf-8") for name in styles)
+    style = styles(sheets)
     return "\n".join(
         (
             "<!doctype html>",
@@ -70,6 +70,11 @@ def frame(title: str, entry: str, styles: Sequence[str], recording: dict, later:
     )
 
 
+def styles(sheets: Sequence[str], folder: Path = ASSETS) -> str:
+    """The named style sheets of assets/, as one."""
+    return "\n".join((folder / "styles" / name).read_text("utf-8") for name in sheets)
+
+
 def compressed(recording: dict) -> dict:
     """The recording with its rounds, as columns, and its token texts in one compressed text: a quarter of the
     bytes. Sessions whose tokens are the same (`alike`) have one list of them."""
@@ -86,7 +91,8 @@ def compressed(recording: dict) -> dict:
 
 
 def record(controller: Controller, session_ids: list[int]) -> dict:
-    """What assets/recorded.js plays: heads, rounds and token texts by session, as the live screen has."""
+    """What assets/source/recorded.js plays: heads, rounds and token texts by session, as the
+    live screen has."""
     heads, rounds, pieces = {}, {}, {}
     for session_id in session_ids:
         head = controller.head(session_id)

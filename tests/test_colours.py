@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SHEET = Path(__file__).resolve().parent.parent / "assets" / "inspector.css"
+SHEET = Path(__file__).resolve().parent.parent / "assets" / "styles" / "inspector.css"
 FATES = ("accepted", "rejected", "corrected", "bonus", "untested")
 LEAST = 24.0
 

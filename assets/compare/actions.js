@@ -1,7 +1,7 @@
 // What Compare does beyond looking: lanes added, moved and dropped, and their lines of the table kept fresh.
 
-import { placeAt, positionAt } from "../places.js";
-import { isLive } from "../store.js";
+import { placeAt, positionAt } from "../time/places.js";
+import { isLive } from "../source/store.js";
 import { isSession, judgedId, judgedOf, moved, without } from "./lane.js";
 
 export const MOST = 8;

@@ -1,8 +1,8 @@
 // Lanes to be added: rules with their parameters, over drafters and over k; or a session that is there.
 
-import { button, el, replace, setText } from "../dom.js";
-import { count } from "../format.js";
-import { isGreedy } from "../matrix.js";
+import { button, el, replace, setText } from "../parts/dom.js";
+import { count } from "../parts/format.js";
+import { isGreedy } from "../inspect/matrix.js";
 import { MOST } from "./actions.js";
 import { isSession } from "./lane.js";
 

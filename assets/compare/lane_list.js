@@ -1,8 +1,8 @@
 // The lanes as a list: what each is, how it stands to the baseline, and what can be done with it.
 
-import { button, el } from "../dom.js";
-import { count, decimal } from "../format.js";
-import { isLive } from "../store.js";
+import { button, el } from "../parts/dom.js";
+import { count, decimal } from "../parts/format.js";
+import { isLive } from "../source/store.js";
 import { watermark } from "../tour/watermark.js";
 import { isSession } from "./lane.js";
 import { meeting, meetingText } from "./meet.js";

@@ -1,6 +1,6 @@
 // A text as a file of the reader's own; nothing leaves the page.
 
-import { el } from "../dom.js";
+import { el } from "../parts/dom.js";
 
 export function save(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));

@@ -1,9 +1,9 @@
 // The lanes as staves: the baseline on top, every token by its fate, where lanes part marked, one cursor for all.
 
-import { columnsOf, gapText, staves } from "../align.js";
-import { el, tokenText } from "../dom.js";
-import { percent, spoken } from "../format.js";
-import { positionAt } from "../places.js";
+import { columnsOf, gapText, staves } from "./align.js";
+import { el, tokenText } from "../parts/dom.js";
+import { percent, spoken } from "../parts/format.js";
+import { positionAt } from "../time/places.js";
 
 // lanes: [{ id, session, tokens, piece, name, parts, judged }]; `parts` is the position where a lane leaves the
 // baseline, or null.

@@ -1,7 +1,7 @@
 // Lanes in numbers: a column a lane, the baseline leftmost; best values marked where they are told apart.
 
-import { button, el } from "../dom.js";
-import { decimal, milliseconds, percent } from "../format.js";
+import { button, el } from "../parts/dom.js";
+import { decimal, milliseconds, percent } from "../parts/format.js";
 import { save } from "./save.js";
 import { asCsv, asMarkdown, best } from "./table.js";
 

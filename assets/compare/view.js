@@ -1,8 +1,8 @@
 // Compare: one session beside its re-runs, its re-judged lanes and others of its prompt; the baseline first.
 
-import { firstDivergence, output, pieceOf } from "../align.js";
-import { el, replace, setText } from "../dom.js";
-import { placeAt } from "../places.js";
+import { firstDivergence, output, pieceOf } from "./align.js";
+import { el, replace, setText } from "../parts/dom.js";
+import { placeAt } from "../time/places.js";
 import { lineKeeper } from "./actions.js";
 import { chooser } from "./chooser.js";
 import { isSession, laneName } from "./lane.js";

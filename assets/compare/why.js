@@ -1,9 +1,9 @@
 // Why two lanes part: both decisions at the first position where their tokens differ, and a sentence built
 // from the stored numbers. Pure. A sentence is a list of strings and { token }, as in explain.js.
 
-import { drawnByCoin, origin, thresholdName } from "../explain.js";
-import { decimal } from "../format.js";
-import { placeAt } from "../places.js";
+import { drawnByCoin, origin, thresholdName } from "../inspect/explain.js";
+import { decimal } from "../parts/format.js";
+import { placeAt } from "../time/places.js";
 
 // What a lane did at an output position: { rule, round, pos, token, fate, draft, draw }, or null where it has
 // no round there (a branch's given tokens). `draft` is the draft that stood there, `draw` the draw of what it

@@ -1,9 +1,9 @@
 // Why they part: the baseline and one lane at the first position where their tokens differ, on one scale.
 
-import { button, el, quoted, replace, setText } from "../dom.js";
-import { decimal, percent } from "../format.js";
-import { isLive } from "../store.js";
-import { duel, sliceTrack } from "../tracks.js";
+import { button, el, quoted, replace, setText } from "../parts/dom.js";
+import { decimal, percent } from "../parts/format.js";
+import { isLive } from "../source/store.js";
+import { duel, sliceTrack } from "../parts/tracks.js";
 import { chosenLane } from "./lane.js";
 import { meeting, meetingText } from "./meet.js";
 import { whyTheyPart } from "./why.js";

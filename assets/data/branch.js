@@ -1,8 +1,8 @@
 // The branch line over the bars: another token for this place, picked from a row or typed, and the session that goes
 // on with it. Nothing happens until its button is pressed.
 
-import { button, el, quoted, replace, setText } from "../dom.js";
-import { count } from "../format.js";
+import { button, el, quoted, replace, setText } from "../parts/dom.js";
+import { count } from "../parts/format.js";
 
 const TYPING_MS = 200;
 const MORE = 16; // tokens that a branch from the very end may add

@@ -1,6 +1,6 @@
 // The clipboard, and a button that fills it.
 
-import { button, setText } from "../dom.js";
+import { button, setText } from "../parts/dom.js";
 
 // What to say of it: browsers keep it closed on pages that are not served securely.
 export async function copied(text) {

@@ -1,6 +1,6 @@
 // Means and intervals of a comparison over seeds, in words. Pure.
 
-import { count } from "../format.js";
+import { count } from "../parts/format.js";
 
 // Four decimals, with a sign where one is asked for; what rounds to 0 has none.
 function digits(value, signed) {

@@ -1,7 +1,7 @@
 // A session's sheet: its export, with or without what was made from it.
 
-import { button, el } from "../dom.js";
-import { isLive } from "../store.js";
+import { button, el } from "../parts/dom.js";
+import { isLive } from "../source/store.js";
 
 export function exportButtons({ exportFile }, session, said) {
   const with_ = el("input", { type: "checkbox" });

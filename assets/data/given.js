@@ -1,7 +1,7 @@
 // The tokens a branch was given: what stood before it, and the one that was chosen by hand, which has a frame.
 
-import { el, tokenText } from "../dom.js";
-import { breaksLine, spoken } from "../format.js";
+import { el, tokenText } from "../parts/dom.js";
+import { breaksLine, spoken } from "../parts/format.js";
 
 export function givenTokens(head) {
   const { forced = [], forced_pieces: pieces = {} } = head ?? {};

@@ -1,8 +1,8 @@
 // Where the session on view comes from: what it was branched or re-run from, with the way back; whether it came in
 // from a file.
 
-import { button, el, quoted } from "../dom.js";
-import { when } from "../format.js";
+import { button, el, quoted } from "../parts/dom.js";
+import { when } from "../parts/format.js";
 
 export function originOf(head, open) {
   const { parent_id: parent, relation, branch_at: at, forced = [], forced_pieces: pieces = {} } = head;

@@ -1,7 +1,7 @@
 // Many seeds: rules over seeds and prompts, with means and paired differences, as `python app.py compare` gives them.
 // The comparison runs by itself; this panel begins it, looks how far it is, and stops it.
 
-import { button, el, replace, setText } from "../dom.js";
+import { button, el, replace, setText } from "../parts/dom.js";
 import { estimate, leadOf, stepOf } from "./estimates.js";
 
 const POLL_MS = 800;

@@ -1,8 +1,8 @@
 // Files out and in. An export is of the session on view, of the lanes beside it, or of all that was made from it; an
 // import is checked to the last number before anything is stored, and what is wrong with a file is said here.
 
-import { button, el, replace, setText } from "../dom.js";
-import { bytes } from "../format.js";
+import { button, el, replace, setText } from "../parts/dom.js";
+import { bytes } from "../parts/format.js";
 
 export function sharePanel(store, actions) {
   const what = el("select", { class: "ds-select", "aria-label": "What to export" });

@@ -1,7 +1,7 @@
 // A question in SQL to the database, which it cannot change. Ten to start from; Ctrl+Enter asks.
 
-import { button, el, replace, setText } from "../dom.js";
-import { count } from "../format.js";
+import { button, el, replace, setText } from "../parts/dom.js";
+import { count } from "../parts/format.js";
 import { csv, opens } from "./answers.js";
 import { copied } from "./clipboard.js";
 

@@ -1,6 +1,6 @@
 // Files to and from a running Draftscope in parts of a few megabytes, as text in base64.
 
-import { bytes } from "../format.js";
+import { bytes } from "../parts/format.js";
 
 // Fetches an exported file and hands it to the browser; its size.
 export async function save(source, asked, note) {

@@ -1,7 +1,7 @@
 // Data: where the sessions lie, how to take them elsewhere and bring them in, questions in SQL, many seeds.
 
-import { el, replace, setText } from "../dom.js";
-import { bytes, count } from "../format.js";
+import { el, replace, setText } from "../parts/dom.js";
+import { bytes, count } from "../parts/format.js";
 import { copier } from "./clipboard.js";
 import { seedsPanel } from "./seeds.js";
 import { sharePanel } from "./share.js";

@@ -1,8 +1,8 @@
 // Every rule beside the others: how often it keeps a draft, how many of a round's on average, and how far it is from p.
 // Worked out once the reader pauses, a rule at a time between frames, so that nothing waits for it.
 
-import { button, el, replace } from "../dom.js";
-import { decimal, percent } from "../format.js";
+import { button, el, replace } from "../parts/dom.js";
+import { decimal, percent } from "../parts/format.js";
 import { KINDS } from "./kinds.js";
 import { distances, lawOf } from "./law.js";
 import { paramsOf } from "./state.js";

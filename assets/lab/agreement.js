@@ -1,7 +1,7 @@
 // In the app the engine is asked, once the reader has let go, whether it computes the same law as this page.
 
-import { el, setText } from "../dom.js";
-import { decimal } from "../format.js";
+import { el, setText } from "../parts/dom.js";
+import { decimal } from "../parts/format.js";
 import { paramsOf } from "./state.js";
 
 const PAUSE_MS = 500;

@@ -1,7 +1,7 @@
 // The ceiling: no rule that keeps p can keep more drafts than sum min(p, q). What passes it pays in the text.
 
-import { el, replace, setText, svg } from "../dom.js";
-import { decimal, percent } from "../format.js";
+import { el, replace, setText, svg } from "../parts/dom.js";
+import { decimal, percent } from "../parts/format.js";
 import { distances, lawOf } from "./law.js";
 import { agreement, argmax, overlap, tv } from "./rows.js";
 import { at, slidable } from "./slide.js";

@@ -1,8 +1,8 @@
 // A line from 0 to 1 cut into parts, and a dart on it. The same line serves a draw by its slices and a coin by its
 // threshold.
 
-import { el, replace, setText } from "../dom.js";
-import { decimal } from "../format.js";
+import { el, replace, setText } from "../parts/dom.js";
+import { decimal } from "../parts/format.js";
 import { at, slidable } from "./slide.js";
 
 // The largest dart there is to hold.

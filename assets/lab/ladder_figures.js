@@ -1,6 +1,6 @@
 // The pictures of the ladder: every draft and every coin as one square, and p as what was kept and what refills it.
 
-import { el, svg } from "../dom.js";
+import { el, svg } from "../parts/dom.js";
 import { residual } from "./rows.js";
 
 const SIZE = 220;

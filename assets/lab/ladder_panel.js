@@ -1,8 +1,8 @@
 // From one coin to all of them: the coin of one position, every u it could have been, every position of a text, every
 // rule. One seed throughout, so each rung shows the same coins as the one below.
 
-import { button, el, replace } from "../dom.js";
-import { decimal, percent } from "../format.js";
+import { button, el, replace } from "../parts/dom.js";
+import { decimal, percent } from "../parts/format.js";
 import { seededCoins } from "./coins.js";
 import { refillSquare, square } from "./ladder_figures.js";
 import { textOf } from "./play.js";

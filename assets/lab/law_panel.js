@@ -1,7 +1,7 @@
 // The rule and what comes of it: the exact law of what it emits, held against p, and every rule's acceptance.
 
-import { el, replace, setText } from "../dom.js";
-import { decimal, percent } from "../format.js";
+import { el, replace, setText } from "../parts/dom.js";
+import { decimal, percent } from "../parts/format.js";
 import { acceptanceTable } from "./acceptance_table.js";
 import { agreement } from "./agreement.js";
 import { settings } from "./settings.js";

@@ -1,7 +1,7 @@
 // Many texts at once: the first tokens as a histogram against p, and the chi-square of singles and of pairs as it runs.
 
-import { button, el, replace, setText, svg } from "../dom.js";
-import { count, decimal, percent } from "../format.js";
+import { button, el, replace, setText, svg } from "../parts/dom.js";
+import { count, decimal, percent } from "../parts/format.js";
 import { ALPHA } from "./chi_square.js";
 import { at } from "./slide.js";
 import { addTexts, emptyTally, note, tested } from "./tally.js";

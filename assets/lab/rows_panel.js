@@ -1,7 +1,7 @@
 // p and q as bars that one drags, the part they share, and the two excesses, which are equal.
 
-import { button, el, replace, setText } from "../dom.js";
-import { percent } from "../format.js";
+import { button, el, replace, setText } from "../parts/dom.js";
+import { percent } from "../parts/format.js";
 import { overlap, tv } from "./rows.js";
 import { at, slidable } from "./slide.js";
 import { addToken, FEWEST, MOST, preset, presetOf, PRESETS, removeToken, rename, setProb } from "./state.js";

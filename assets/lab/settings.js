@@ -1,6 +1,6 @@
 // The Lab's settings: rule, its parameters, k and the seed.
 
-import { button, el, replace, setText } from "../dom.js";
+import { button, el, replace, setText } from "../parts/dom.js";
 import { KINDS } from "./kinds.js";
 import { DRAFTS, paramsOf } from "./state.js";
 

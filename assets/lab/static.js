@@ -1,7 +1,7 @@
 // The Lab as a page of its own: the rules and the measured temperatures are in the page, nothing is asked of a server.
 
-import { el } from "../dom.js";
-import { createStore } from "../store.js";
+import { el } from "../parts/dom.js";
+import { createStore } from "../source/store.js";
 import { readLab, writeLab } from "./link.js";
 import { FIRST } from "./state.js";
 import { labView } from "./view.js";

@@ -1,6 +1,6 @@
 // A round as steps to be shown one after the other: each with its line, its dart and what may be guessed of it. Pure.
 
-import { decimal, percent } from "../format.js";
+import { decimal, percent } from "../parts/format.js";
 import { nameOf, seededCoins } from "./coins.js";
 import { textOf } from "./play.js";
 import { slices } from "./rows.js";

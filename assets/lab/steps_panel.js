@@ -1,8 +1,8 @@
 // One round, one step at a time: the draft's dart on q, the coin's dart against the threshold, the dart that refills.
 // Each can be predicted before it is shown, and dragged afterwards.
 
-import { button, el, replace, setText } from "../dom.js";
-import { count } from "../format.js";
+import { button, el, replace, setText } from "../parts/dom.js";
+import { count } from "../parts/format.js";
 import { nameOf } from "./coins.js";
 import { coinParts, dartLine, tokenParts } from "./dart_line.js";
 import { stepsOf } from "./steps.js";

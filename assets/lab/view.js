@@ -1,7 +1,7 @@
 // The Lab: what a student drags, throws and counts to see why it is exact. All of it is computed in this page; in the
 // app the engine is asked whether it agrees.
 
-import { el, setText } from "../dom.js";
+import { el, setText } from "../parts/dom.js";
 import { ceilingPanel } from "./ceiling_panel.js";
 import { ladderPanel } from "./ladder_panel.js";
 import { distances, lawOf } from "./law.js";

@@ -1,9 +1,9 @@
 // The cards of the tour: where each sets the screen (a link), what it says, what it asks, and how the store tells
 // that it was done. Sessions 0 and below are recordings, so no card needs a model. Pure.
 
-import { firstDivergence, output } from "../align.js";
-import { stagesOf } from "../stages.js";
-import { selected } from "../store.js";
+import { firstDivergence, output } from "../compare/align.js";
+import { stagesOf } from "../inspect/stages.js";
+import { selected } from "../source/store.js";
 
 const on = (state, round, pos) =>
   state.cursor?.round === round && (pos === undefined || state.cursor.pos === pos);

@@ -1,8 +1,8 @@
 // What a fault does to the numbers, beside the healthy engine under the same seeds: acceptance by depth and over
 // the session, the law of the first token, the tests, and the two texts. Elements from one recorded case.
 
-import { el, table, tokenText } from "../dom.js";
-import { decimal, percent } from "../format.js";
+import { el, table, tokenText } from "../parts/dom.js";
+import { decimal, percent } from "../parts/format.js";
 
 export function diagnostics(healthy, faulty, divergence) {
   return [

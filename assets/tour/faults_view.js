@@ -1,7 +1,7 @@
 // The fault gallery: every known fault with what it does to the numbers, healthy beside faulty, and a quiz over
 // the same numbers without their names. The recordings are fetched when the view is first opened.
 
-import { button, el, replace, setText } from "../dom.js";
+import { button, el, replace, setText } from "../parts/dom.js";
 import { diagnostics } from "./diagnostics.js";
 import { answered, ask, FRESH, score } from "./quiz.js";
 

@@ -1,8 +1,8 @@
 // Presenting: one panel at a time over the whole window, in large type. The same panels and the same state, so
 // every step has a link of its own.
 
-import { button, el, setText } from "../dom.js";
-import { selected } from "../store.js";
+import { button, el, setText } from "../parts/dom.js";
+import { selected } from "../source/store.js";
 
 // In the order of their keys. `view` and `pane` are what the panel needs to be on.
 export const PANELS = [

@@ -1,7 +1,7 @@
 // The tour: one card at a time in the left column, over the real screen. A card sets the screen by its link and
 // is done when the store says so; whoever cannot find what it asks for can have it shown.
 
-import { button, el, replace, setText } from "../dom.js";
+import { button, el, replace, setText } from "../parts/dom.js";
 import { CARDS, cardLink } from "./cards.js";
 
 const SEEN = "draftscope.tour";

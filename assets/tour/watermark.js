@@ -1,7 +1,7 @@
 // The sentence that a session carries for good when it is faulty on purpose. It comes with every head, row and
 // line of numbers; nothing here decides who gets one.
 
-import { el, setText } from "../dom.js";
+import { el, setText } from "../parts/dom.js";
 
 export const watermark = (of) => (of?.watermark ? el("span", { class: "ds-watermark" }, of.watermark) : null);
 

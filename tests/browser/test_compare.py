@@ -320,7 +320,7 @@ def test_every_pair_of_rules_gets_a_reason_that_its_rounds_bear_out(serve, open_
     found = page.evaluate(
         """async (sessions) => {
           const { whyTheyPart } = await import("/screen/compare/why.js");
-          const { firstDivergence, output } = await import("/screen/align.js");
+          const { firstDivergence, output } = await import("/screen/compare/align.js");
           const out = [];
           for (const a of sessions) for (const b of sessions) {
             const at = firstDivergence(output(a), output(b));

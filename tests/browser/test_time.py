@@ -55,7 +55,7 @@ def lands(page: Page, wanted: Place) -> None:
 
 def keys(page: Page) -> list[dict]:
     """The table of keys that the page itself uses."""
-    return page.evaluate("import('/screen/keys.js').then(({ KEYS }) => KEYS)")
+    return page.evaluate("import('/screen/parts/keys.js').then(({ KEYS }) => KEYS)")
 
 
 # Keys
@@ -306,7 +306,7 @@ def test_a_breakpoint_runs_forwards_and_back(ran, open_at, name):
 
 def test_every_breakpoint_is_tried_here(open_at):
     page = open_at("r=0&i=0")
-    known = page.evaluate("import('/screen/breaks.js').then(({ BREAKS }) => Object.keys(BREAKS))")
+    known = page.evaluate("import('/screen/time/breaks.js').then(({ BREAKS }) => Object.keys(BREAKS))")
     assert set(known) == {*CONDITIONS, "divergence"}, "divergence is tried with lanes"
     assert page.locator("[data-break]").count() == len(known)
 

@@ -89,5 +89,5 @@ def test_a_circle_is_refused(tmp_path):
 def test_the_screens_own_modules_are_understood():
     script = bundle(ASSETS, "exported.js")
     assert "</script" not in script and "<!--" not in script
-    for module in ("main.js", "recorded.js", "store.js"):
+    for module in ("main.js", "source/recorded.js", "source/store.js"):
         assert f"modules['{module}'] = " in script

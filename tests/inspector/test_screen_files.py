@@ -90,8 +90,10 @@ def test_a_changed_file_makes_the_texts_anew_and_an_unchanged_one_does_not(tmp_p
 
 
 def test_a_module_that_does_not_fit_is_said_on_the_console(tmp_path):
-    write(tmp_path, **{"main.js": "export default 1;\n", "live.js": "", "demo.js": ""})
+    (tmp_path / "source").mkdir()
+    write(tmp_path, **{"main.js": "export default 1;\n", "source/live.js": "", "source/demo.js": ""})
+    (tmp_path / "styles").mkdir()
     for name in STYLES:
-        (tmp_path / name).write_text("")
+        (tmp_path / "styles" / name).write_text("")
     script = screen_texts(tmp_path)["screen.js"]
     assert script.startswith("throw new Error(") and "export default" in script

@@ -172,7 +172,8 @@ def test_the_answer_is_json_without_nan(stats):
 
 def test_every_card_of_the_tab_is_in_the_docs():
     root = Path(__file__).resolve().parents[2]
-    titles = re.findall(r'^    title: "(.+)",$', (root / "assets" / "stats_view.js").read_text(), re.M)
+    cards = (root / "assets" / "stats" / "stats_view.js").read_text()
+    titles = re.findall(r'^    title: "(.+)",$', cards, re.M)
     page = (root / "docs" / "sessions.md").read_text()
     assert len(titles) == 7
     assert [title for title in titles if f"| {title} |" not in page] == []

@@ -49,7 +49,7 @@ def test_a_file_that_is_not_all_there_is_not_taken():
     files = Transfers()
     key = files.expect("a.txt", 6)["file"]
     files.send(key, part(b"0123"))
-    with pytest.raises(BadSetting, match="4 of 6 bytes of a.txt"):
+    with pytest.raises(BadSetting, match=r"4 of 6 bytes of a\.txt"):
         files.take(key)
 
 

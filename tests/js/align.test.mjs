@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { columnsOf, firstDivergence, gapText, output, pieceOf, staves } from "../../assets/align.js";
+import { columnsOf, firstDivergence, gapText, output, pieceOf, staves } from "../../assets/compare/align.js";
 import { round } from "./rounds.mjs";
 
 const ids = (tokens) => tokens.map((token) => token.id);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BREAKS, breakPlaces, isNear, placesIn } from "../../assets/breaks.js";
+import { BREAKS, breakPlaces, isNear, placesIn } from "../../assets/time/breaks.js";
 import { draft, round } from "./rounds.mjs";
 
 const around = {

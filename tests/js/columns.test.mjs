@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { bytesOf, inflated, unpacked } from "../../assets/columns.js";
+import { bytesOf, inflated, unpacked } from "../../assets/source/columns.js";
 
 // Made by inspector/columns.py; tests/inspector/test_columns.py holds the file to it.
 const shared = JSON.parse(readFileSync(new URL("columns.json", import.meta.url)));

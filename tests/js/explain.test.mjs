@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { explainDraft, explainNext, formula, headline, origin, thresholdName } from "../../assets/explain.js";
+import {
+  explainDraft,
+  explainNext,
+  formula,
+  headline,
+  origin,
+  thresholdName,
+} from "../../assets/inspect/explain.js";
 import { draft, round, words } from "./rounds.mjs";
 
 const one = (position, more = {}) => ({ ...round(0, "a"), ...more, positions: [position] });

@@ -9,7 +9,7 @@ import {
   share,
   spoken,
   visible,
-} from "../../assets/format.js";
+} from "../../assets/parts/format.js";
 
 test("whitespace, control, bidi and zero-width characters are visible", () => {
   assert.equal(visible(" the"), "·the");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { canSuppose, residualOf, suppose, supposedFates } from "../../assets/hypothesis.js";
+import { canSuppose, residualOf, suppose, supposedFates } from "../../assets/inspect/hypothesis.js";
 import { draft, round, words } from "./rounds.mjs";
 
 // cat, dog, fox: p = (.3, .5, .2), q = (.6, .3, .1), TV .3.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { commandOf, KEYS } from "../../assets/keys.js";
-import { read, write } from "../../assets/link.js";
-import { initial } from "../../assets/store.js";
+import { commandOf, KEYS } from "../../assets/parts/keys.js";
+import { read, write } from "../../assets/source/link.js";
+import { initial } from "../../assets/source/store.js";
 
 const state = { ...initial, focus: 41, follow: false, cursor: { round: 12, pos: 3 }, lanes: [41, 42] };
 

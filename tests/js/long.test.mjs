@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { breakPlaces } from "../../assets/breaks.js";
-import { percent } from "../../assets/format.js";
-import { initial, reduce } from "../../assets/store.js";
+import { breakPlaces } from "../../assets/time/breaks.js";
+import { percent } from "../../assets/parts/format.js";
+import { initial, reduce } from "../../assets/source/store.js";
 import { round } from "./rounds.mjs";
 
 const ROUNDS = 3000;

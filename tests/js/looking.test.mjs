@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { target } from "../../assets/commands.js";
-import { answer, search } from "../../assets/find.js";
-import { readLook, writeLook } from "../../assets/look.js";
-import { countMatrix, dissenters, fatesUnder, grouped, kindOf, meanTv } from "../../assets/matrix.js";
-import { levelOf, levelText, MODES, valueText } from "../../assets/modes.js";
-import { before, emitted, heldAt, nearest, placeAt } from "../../assets/places.js";
-import { initial, reduce } from "../../assets/store.js";
+import { target } from "../../assets/parts/commands.js";
+import { answer, search } from "../../assets/time/find.js";
+import { readLook, writeLook } from "../../assets/source/look.js";
+import { countMatrix, dissenters, fatesUnder, grouped, kindOf, meanTv } from "../../assets/inspect/matrix.js";
+import { levelOf, levelText, MODES, valueText } from "../../assets/inspect/modes.js";
+import { before, emitted, heldAt, nearest, placeAt } from "../../assets/time/places.js";
+import { initial, reduce } from "../../assets/source/store.js";
 import { draft, round } from "./rounds.mjs";
 
 test("a level is a band of the number, and a missing number has none", () => {

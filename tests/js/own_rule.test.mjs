@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { asItRan, grouped, withOwn } from "../../assets/matrix.js";
+import { asItRan, grouped, withOwn } from "../../assets/inspect/matrix.js";
 
 const lenient = { id: "lenient", lossless: false, parameters: [{ name: "leniency", default: 0.5 }] };
 const line = (rule, ...more) => [rule, 1, 9, 0.1, ...more];

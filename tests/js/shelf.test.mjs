@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { connect } from "../../assets/connect.js";
-import { withDemo } from "../../assets/demo.js";
-import { factsText, nested } from "../../assets/sessions.js";
-import { FILTERS, narrowed, reusedText } from "../../assets/shelf.js";
-import { createStore } from "../../assets/store.js";
+import { connect } from "../../assets/source/connect.js";
+import { withDemo } from "../../assets/source/demo.js";
+import { factsText, nested } from "../../assets/library/sessions.js";
+import { FILTERS, narrowed, reusedText } from "../../assets/source/shelf.js";
+import { createStore } from "../../assets/source/store.js";
 
 const settled = (ms = 20) => new Promise((done) => setTimeout(done, ms));
 const row = (id, more = {}) => ({

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { connect } from "../../assets/connect.js";
-import { liveSource } from "../../assets/live.js";
-import { recordedSource } from "../../assets/recorded.js";
-import { createStore } from "../../assets/store.js";
+import { connect } from "../../assets/source/connect.js";
+import { liveSource } from "../../assets/source/live.js";
+import { recordedSource } from "../../assets/source/recorded.js";
+import { createStore } from "../../assets/source/store.js";
 import { round } from "./rounds.mjs";
 
 const rounds = Array.from({ length: 450 }, (_, i) => round(i, "ar"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fateKnown, revealed, stageName, stagesOf, stepStage } from "../../assets/stages.js";
+import { fateKnown, revealed, stageName, stagesOf, stepStage } from "../../assets/inspect/stages.js";
 import { round } from "./rounds.mjs";
 
 const names = (one) => stagesOf(one).map(stageName);

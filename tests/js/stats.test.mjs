@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { sentences } from "../../assets/exactness_view.js";
-import { coloured, dressed } from "../../assets/figures.js";
-import { bytes } from "../../assets/format.js";
-import { CARDS, leadText } from "../../assets/stats_view.js";
+import { sentences } from "../../assets/stats/exactness_view.js";
+import { coloured, dressed } from "../../assets/stats/figures.js";
+import { bytes } from "../../assets/parts/format.js";
+import { CARDS, leadText } from "../../assets/stats/stats_view.js";
 
 const share = (part, whole) => ({
   part,

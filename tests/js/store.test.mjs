@@ -11,7 +11,7 @@ import {
   stepRejection,
   stepRound,
   steps,
-} from "../../assets/store.js";
+} from "../../assets/source/store.js";
 import { round } from "./rounds.mjs";
 
 const fates = ["aaa", "aru", "ruu", "aaa", "aar"];

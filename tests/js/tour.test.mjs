@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { readLook, writeLook } from "../../assets/look.js";
-import { read } from "../../assets/link.js";
-import { initial } from "../../assets/store.js";
+import { readLook, writeLook } from "../../assets/source/look.js";
+import { read } from "../../assets/source/link.js";
+import { initial } from "../../assets/source/store.js";
 import { CARDS, cardLink, cardNumber, ratesText } from "../../assets/tour/cards.js";
 import { PANELS, presented } from "../../assets/tour/present.js";
 import { answered, ask, FRESH, score } from "../../assets/tour/quiz.js";
