@@ -13,8 +13,8 @@ import { roundAt } from "../source/rounds.js";
 import { fateKnown, revealed } from "./stages.js";
 import { isLive } from "../source/store.js";
 
-const SHORT_BLOCK = 20;
-const LONG_BLOCK = 80;
+const SHORT_BLOCK = 6;
+const LONG_BLOCK = 16;
 
 export function textStrip(store, marks) {
   const prompt = promptFold();
