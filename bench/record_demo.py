@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--prompt", default=PROMPT)
     parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument("--max-tokens", type=int, default=44)
+    parser.add_argument("--max-tokens", type=int, default=56)
     asked = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
