@@ -46,7 +46,7 @@ function row(lanes, lane, i, state, actions) {
       { scope: "row" },
       button(lane.name, {
         class: "ds-lanename",
-        title: isSession(id) ? "Look at this lane" : "Hold this lane against the baseline",
+        title: `${isSession(id) ? "Look at this lane" : "Hold this lane against the baseline"} (${i + 1})`,
         "data-key": `lanename-${id}`,
         onclick: () => actions.open(id),
       }),

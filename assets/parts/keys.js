@@ -99,7 +99,10 @@ export function helpSheet(store, actions) {
       el("h2", {}, "Keys"),
       el("span", { class: "ds-spring" }),
       actions.canTour ? button("Take the tour", { onclick: () => actions.goTo(cardLink(1), true) }) : null,
-      button("Present", { onclick: () => actions.present("text") }),
+      button("Present", {
+        title: "One panel at a time, in large type (Shift p)",
+        onclick: () => actions.present("text"),
+      }),
       button("Close", { onclick: close }),
     ),
     el(

@@ -21,8 +21,9 @@ LOCAL_SCHEMES = ("data", "blob", "about")
 
 
 def chromium() -> str | None:
-    """CHROMIUM, else a chromium on the path; None lets Playwright use its own."""
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    """CHROMIUM, else a chromium on the path, best the one without a window; None: Playwright's own."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -225,14 +225,36 @@ class FakeController:
                 self.wait(session, done.index)
                 if session.stopping.is_set():
                     raise Cancelled
-                session.rounds.append(done)
+                self.tell(session.rounds.append, done)
                 time.sleep(self.pace)
             if generation.output[-1] == END:
                 reason = "end of text"
         except Cancelled:
             status, reason = "stopped", "stopped by you"
         session.finished = SessionFinished(status, reason, 1.0)
-        session.status = status
+        self.tell(setattr, session, "status", status)
+
+    def tell(self, change: Callable, *values: object) -> None:
+        """Change something, and wake whoever waits for it."""
+        with self.gate:
+            change(*values)
+            self.gate.notify_all()
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait, without spinning: a test that spins takes the processor from what it waits for."""
+        with self.gate:
+            assert self.gate.wait_for(holds, timeout=60), "nothing came of it in a minute"
+
+    def ended(self, *sessions: int) -> None:
+        """Let the runs go, and wait for their ends."""
+        self.release()
+        self.until(lambda: all(self.count(one)[1] not in ("queued", "running") for one in sessions))
+
+    def finished(self, **settings: object) -> int:
+        """A session that has ended, started without the page."""
+        session = self.start(self.choices()["defaults"] | {"stop": ""} | settings)
+        self.ended(session)
+        return session
 
     def wait(self, session: Session, index: int) -> None:
         with self.gate:

@@ -17,7 +17,6 @@ from engine.rules import RULES
 from inspector import lane_tables, view_model
 from inspector.lane_lines import COLUMNS
 from tests.browser.fake import FakeController
-from tests.browser.test_screen import finished
 from tests.browser.toy import run, toy_controller
 
 pytestmark = pytest.mark.browser
@@ -179,7 +178,7 @@ def test_lanes_are_reordered_dropped_and_added_and_the_link_keeps_them(toy, at, 
 
 def test_parameters_drafters_and_k_make_lanes_of_their_own(serve, open_page):
     controller = FakeController()
-    session = finished(controller)
+    session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}&view=compare")
     for box in page.locator(".ds-rulepick input[type=checkbox]").all():
         box.set_checked(box.get_attribute("value") == "lenient")
@@ -303,11 +302,10 @@ def test_the_table_is_the_core_s_and_goes_out_as_csv_and_markdown(toy, at):
 def test_every_pair_of_rules_gets_a_reason_that_its_rounds_bear_out(serve, open_page):
     """The panel's own module over real rounds of every rule, on both sides."""
     controller = FakeController()
-    session = finished(controller, max_tokens=40)
+    session = controller.finished(max_tokens=40)
     names = [rule.id for rule in RULES.values() if not rule.greedy_only]
     children = [controller.rerun(session, [name])[0] for name in names]
-    while any(controller.count(child)[1] in ("queued", "running") for child in children):
-        pass
+    controller.ended(*children)
     sessions = [
         {
             "id": child,

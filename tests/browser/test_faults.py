@@ -15,14 +15,6 @@ FORM = FakeController().choices()["defaults"] | {"stop": ""}
 EMITTED = ("accepted", "corrected", "bonus")
 
 
-def finished(controller: FakeController, **settings) -> int:
-    """A session that has ended, started without the page."""
-    session = controller.start(FORM | settings)
-    while controller.count(session)[1] in ("queued", "running"):
-        controller.release()
-    return session
-
-
 def test_the_bar_names_the_rule_that_ran_the_one_asked_for_and_why(controller, serve, open_page):
     """For every lossless rule, at temperature 0 and at top-k 1; nothing is said where none was replaced."""
     asked = [
@@ -31,8 +23,8 @@ def test_the_bar_names_the_rule_that_ran_the_one_asked_for_and_why(controller, s
         if rule.lossless and not rule.greedy_only
         for settings, why in (({"temperature": 0}, "Temperature is 0"), ({"top_k": 1}, "Top-k is 1"))
     ]
-    sessions = [finished(controller, rule=rule_id, max_tokens=3, **more) for rule_id, more, _ in asked]
-    plain = finished(controller, max_tokens=3)
+    sessions = [controller.finished(rule=rule_id, max_tokens=3, **more) for rule_id, more, _ in asked]
+    plain = controller.finished(max_tokens=3)
     page = open_page(f"{serve(controller)}?s={plain}")
     expect(page.locator(".ds-round")).not_to_have_count(0)
     expect(page.locator(".ds-reason")).to_be_hidden()
@@ -47,7 +39,7 @@ def test_the_bar_names_the_rule_that_ran_the_one_asked_for_and_why(controller, s
 def test_every_draft_keeps_its_place_and_fate_beside_what_replaced_it(controller, serve, open_page):
     """Token for token: the accepted, the rejected, the corrected beside it, the untested behind, each by its
     round and place, however often the same word stands elsewhere."""
-    session = finished(controller, max_tokens=48)
+    session = controller.finished(max_tokens=48)
     page = open_page(f"{serve(controller)}?s={session}")
     rounds = controller.all[session].rounds
     expect(page.locator(".ds-round")).to_have_count(len(rounds))
@@ -71,7 +63,7 @@ def test_every_draft_keeps_its_place_and_fate_beside_what_replaced_it(controller
 
 def test_a_newline_is_a_glyph_and_every_token_has_its_id(controller, serve, open_page):
     """Newlines where a token holds one, and the id of each listed token."""
-    session = finished(controller, max_tokens=120, temperature=0.7)
+    session = controller.finished(max_tokens=120, temperature=0.7)
     page = open_page(f"{serve(controller)}?s={session}")
     newline = page.locator(".ds-flow .ds-token", has_text="⏎").first
     expect(newline).to_be_visible()
@@ -89,8 +81,7 @@ def test_after_a_stop_every_probability_is_still_there(controller, serve, open_p
     """Stop in the middle, open the page anew: numbers, or "<0.01 %", never a blank."""
     controller.hold(6)
     session = controller.start(FORM)
-    while controller.count(session)[0] < 6:
-        pass
+    controller.until(lambda: controller.count(session)[0] == 6)
     controller.stop(session)
     page = open_page(f"{serve(controller)}?s={session}")
     expect(page.locator(".ds-status").first).to_have_text("stopped: stopped by you")

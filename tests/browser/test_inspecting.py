@@ -17,18 +17,10 @@ pytestmark = pytest.mark.browser
 FORM = FakeController().choices()["defaults"] | {"stop": ""}
 
 
-def finished(controller: FakeController, **settings) -> int:
-    """A session that has ended, started without the page."""
-    session = controller.start(FORM | settings)
-    while controller.count(session)[1] in ("queued", "running"):
-        controller.release()
-    return session
-
-
 @pytest.fixture
 def ran() -> FakeController:
     controller = FakeController()
-    finished(controller)
+    controller.finished()
     return controller
 
 
@@ -154,7 +146,7 @@ def test_a_supposed_residual_is_the_one_that_the_rule_would_have_drawn_from(ran,
 
 def test_a_rule_without_a_coin_says_so(serve, open_page):
     controller = FakeController()
-    finished(controller, rule="typical")
+    controller.finished(rule="typical")
     page = open_page(f"{serve(controller)}?s=1&r=2&i=0")
     expect(page.locator(".ds-below .ds-hint")).to_contain_text("no coin here")
     assert slider(page).count() == 0
@@ -162,7 +154,7 @@ def test_a_rule_without_a_coin_says_so(serve, open_page):
 
 def test_gumbel_is_explained_as_a_race(serve, open_page):
     controller = FakeController()
-    finished(controller, rule="gumbel")
+    controller.finished(rule="gumbel")
     page = open_page(f"{serve(controller)}?s=1&r=2&i=0")
     expect(page.locator(".ds-below")).to_contain_text("same noise")
 
@@ -172,7 +164,7 @@ def test_gumbel_is_explained_as_a_race(serve, open_page):
 
 def test_more_rows_than_came_with_the_round_are_fetched_when_they_are_asked_for(serve, open_page):
     controller = FakeController()
-    finished(controller, temperature=1.5, top_p=1.0, max_tokens=16)
+    controller.finished(temperature=1.5, top_p=1.0, max_tokens=16)
     assert len(rounds_of(controller)[0].block.p[0].ids) > 32
     page = open_page(f"{serve(controller)}?s=1&r=0&i=0")
     lines = page.locator(".ds-pqtable tbody tr:not(.is-rest, .is-cut)")
@@ -185,7 +177,7 @@ def test_more_rows_than_came_with_the_round_are_fetched_when_they_are_asked_for(
 
 def test_a_link_into_a_long_session_lands_before_all_of_it_has_come(serve, open_page):
     controller = FakeController(pace=0)
-    session = finished(controller, max_tokens=1200)
+    session = controller.finished(max_tokens=1200)
     n = controller.count(session)[0]
     page = open_page(f"{serve(controller)}?s={session}&r={n - 2}&i=0")
     expect(page.locator(".ds-place")).to_contain_text(f"round {n - 2} ", timeout=20_000)
@@ -430,7 +422,7 @@ def test_the_position_is_copied_as_the_object_that_show_prints(ran, serve, open_
 
 def test_another_rule_than_asked_is_named_with_its_reason(serve, open_page):
     controller = FakeController()
-    finished(controller, temperature=0.0)
+    controller.finished(temperature=0.0)
     page = open_page(f"{serve(controller)}?s=1")
     expect(page.locator(".ds-reason")).to_contain_text("Ran greedy-argmax instead of stochastic.")
     expect(page.locator(".ds-reason")).to_contain_text("emperature is 0")
@@ -438,14 +430,14 @@ def test_another_rule_than_asked_is_named_with_its_reason(serve, open_page):
 
 def test_the_rules_parameters_stand_beside_it(serve, open_page):
     controller = FakeController()
-    finished(controller, rule="lenient")
+    controller.finished(rule="lenient")
     page = open_page(f"{serve(controller)}?s=1")
     expect(page.locator(".ds-bar-what")).to_contain_text("lenient (leniency 0.5)")
 
 
 def test_a_token_of_ten_thousand_characters_breaks_no_pane(serve, open_page):
     controller = FakeController(hostile=60.0)
-    session = finished(controller, temperature=1.5, top_p=1.0, max_tokens=120)
+    session = controller.finished(temperature=1.5, top_p=1.0, max_tokens=120)
     long = PIECES.index(b"x" * 10_000)
     done = next(one for one in rounds_of(controller, session) if long in one.emitted)
     pos = done.emitted.index(long)

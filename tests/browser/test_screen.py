@@ -16,14 +16,6 @@ pytestmark = pytest.mark.browser
 FORM = FakeController().choices()["defaults"] | {"stop": ""}
 
 
-def finished(controller: FakeController, **settings) -> int:
-    """A session that has ended, started without the page."""
-    session = controller.start(FORM | settings)
-    while controller.count(session)[1] in ("queued", "running"):
-        controller.release()
-    return session
-
-
 def place(page: Page) -> tuple[int, int]:
     found = re.search(r"r=(\d+)&i=(\d+)", page.url)
     return int(found[1]), int(found[2])
@@ -41,7 +33,7 @@ def test_rounds_stream_in_and_the_screen_follows(controller, serve, open_page):
 
 
 def test_a_rejected_token_opens_with_its_own_numbers(controller, serve, open_page):
-    session = finished(controller)
+    session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}")
     token = page.locator(".ds-flow .is-rejected").nth(2)
     token.click()
@@ -58,7 +50,7 @@ def test_a_rejected_token_opens_with_its_own_numbers(controller, serve, open_pag
 
 
 def test_the_keyboard_moves_by_token_round_and_rejection(controller, serve, open_page):
-    session = finished(controller)
+    session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}&r=0&i=0")
     rounds = controller.all[session].rounds
     expect(page.locator(".ds-where")).to_have_text(re.compile("round 0 of"))
@@ -88,7 +80,7 @@ def test_the_keyboard_moves_by_token_round_and_rejection(controller, serve, open
 
 
 def test_play_walks_and_a_second_press_pauses(controller, serve, open_page):
-    session = finished(controller)
+    session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}&r=0&i=0")
     expect(page.locator(".ds-where")).to_have_text(re.compile("round 0 of"))
     page.locator(".ds-flow .ds-token").first.click()
@@ -110,9 +102,7 @@ def test_a_reload_in_mid_run_goes_on_and_misses_nothing(controller, serve, open_
     expect(page.locator(".ds-where")).to_have_text("round 5 of 5", timeout=20_000)
     page.keyboard.press("Home")
     controller.release()
-    n = 0
-    while controller.count(1)[1] == "running":
-        page.wait_for_timeout(50)
+    controller.ended(1)
     n = controller.count(1)[0]
     expect(page.locator(".ds-where")).to_have_text(f"round 0 of {n - 1}", timeout=10_000)
     groups = page.locator(".ds-round")
@@ -145,7 +135,7 @@ def test_stop_keeps_what_was_finished(controller, serve, open_page):
 
 def test_hostile_tokens_are_only_text(serve, open_page):
     controller = FakeController(hostile=60.0)
-    session = finished(controller, temperature=1.5, top_p=1.0, max_tokens=120)
+    session = controller.finished(temperature=1.5, top_p=1.0, max_tokens=120)
     page = open_page(f"{serve(controller)}?s={session}")
     expect(page.locator(".ds-round")).to_have_count(controller.count(session)[0], timeout=20_000)
     text = page.locator(".ds-flow").inner_text()
@@ -159,7 +149,7 @@ def test_hostile_tokens_are_only_text(serve, open_page):
 
 
 def test_lanes_align_rules_and_mark_where_they_part(controller, serve, open_page):
-    session = finished(controller)
+    session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}")
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.locator("input[value=stochastic]")).to_be_checked()
@@ -297,7 +287,7 @@ def test_nothing_on_the_page_names_a_path_of_this_machine(controller, serve, ope
 
 @pytest.mark.parametrize("width", [1440, 1100, 700])
 def test_no_width_scrolls_sideways(controller, serve, open_page, width):
-    session = finished(controller)
+    session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}&r=2")
     page.set_viewport_size({"width": width, "height": 900})
     expect(page.locator(".ds-card").first).to_be_visible()

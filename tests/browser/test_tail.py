@@ -35,8 +35,7 @@ def test_the_deltas_of_a_run_add_up_to_its_rounds_and_come_at_most_ten_a_second(
     controller = FakeController(pace=0.01)
     controller.hold(1)
     session = controller.start(FORM)
-    while controller.count(session)[0] < 1:
-        time.sleep(0.01)
+    controller.until(lambda: controller.count(session)[0] == 1)
     controller.release()
     deltas = collect(Tails(controller), [session])
     updates = [update for _, delta in deltas for update in delta["updates"]]
@@ -66,8 +65,7 @@ def test_every_delta_carries_the_pieces_its_rounds_name():
 def test_a_tail_of_a_finished_session_says_how_far_it_is_and_ends():
     controller = FakeController()
     session = controller.start(FORM)
-    while controller.count(session)[1] != "finished":
-        time.sleep(0.01)
+    controller.ended(session)
     deltas = collect(Tails(controller), [session])
     assert len(deltas) == 1
     (update,) = deltas[0][1]["updates"]

@@ -18,18 +18,10 @@ FORM = FakeController().choices()["defaults"] | {"stop": ""}
 Place = tuple[int, int]
 
 
-def finished(controller: FakeController, **settings) -> int:
-    """A session that has ended, started without the page."""
-    session = controller.start(FORM | settings)
-    while controller.count(session)[1] in ("queued", "running"):
-        controller.release()
-    return session
-
-
 @pytest.fixture(scope="module")
 def ran() -> FakeController:
     controller = FakeController()
-    finished(controller)
+    controller.finished()
     return controller
 
 
@@ -63,8 +55,7 @@ def keys(page: Page) -> list[dict]:
 
 def test_every_key_has_a_button_that_names_it(ran, serve, open_page):
     lanes = ran.rerun(1, ["stochastic", "sampler-match"])
-    while any(ran.count(lane)[1] in ("queued", "running") for lane in lanes):
-        pass
+    ran.ended(*lanes)
     page = open_page(f"{serve(ran)}?s=1&r=3&i=0&u=0.2&view=compare&lanes=1,{lanes[0]},{lanes[1]}")
     expect(page.locator(".ds-metrics tbody tr")).to_have_count(3, timeout=20_000)
     expect(page.locator(".ds-badge.is-hypothetical")).to_be_visible()
@@ -151,6 +142,10 @@ def test_every_key_does_what_its_line_says(ran, open_at):
     expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
     press(" ")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    press("Shift+P")
+    expect(page.get_by_role("toolbar", name="Presenting")).to_be_visible()
+    press("Escape")
+    expect(page.get_by_role("toolbar", name="Presenting")).to_be_hidden()
     # Lanes have a test of their own; the star belongs to the list of sessions.
     left = {entry["key"] for entry in keys(page)} - tried - set("123456789") - {"s"}
     assert not left, f"keys that no line here tries: {sorted(left)}"
@@ -188,10 +183,9 @@ def test_keys_are_letters_inside_inputs_and_arrows_inside_sliders(open_at):
 
 def test_numbers_open_lanes_and_d_finds_where_they_part(serve, open_page):
     controller = FakeController()
-    finished(controller)
+    controller.finished()
     lanes = controller.rerun(1, ["stochastic", "sampler-match"])
-    while any(controller.count(lane)[1] in ("queued", "running") for lane in lanes):
-        pass
+    controller.ended(*lanes)
     outputs = [[t for one in controller.all[i].rounds for t in one.emitted] for i in (1, lanes[1])]
     parted = next(i for i, (a, b) in enumerate(zip(*outputs, strict=False)) if a != b)
     page = open_page(f"{serve(controller)}?s=1&r=0&i=0&view=compare&lanes=1,{lanes[0]},{lanes[1]}")
@@ -209,7 +203,7 @@ def test_numbers_open_lanes_and_d_finds_where_they_part(serve, open_page):
 
 def test_every_number_from_one_to_nine_opens_its_lane(serve, open_page):
     controller = FakeController()
-    lanes = [finished(controller, max_tokens=12, seed=seed) for seed in range(9)]
+    lanes = [controller.finished(max_tokens=12, seed=seed) for seed in range(9)]
     page = open_page(f"{serve(controller)}?s=1&view=compare&lanes={','.join(map(str, lanes))}")
     expect(page.locator(".ds-bar-name")).to_have_text("#1", timeout=20_000)
     for number in (*range(2, 10), 1):
@@ -383,7 +377,7 @@ def test_playing_waits_at_the_end_of_a_live_run(serve, open_page):
 
 def test_a_rule_that_weighs_the_block_can_be_watched_in_slow_motion(serve, open_page):
     controller = FakeController()
-    finished(controller, rule="block")
+    controller.finished(rule="block")
     assert RULES["block"].looks_ahead
     page = open_page(f"{serve(controller)}?s=1&r=1&stage=0&i=0")
     k = controller.all[1].rounds[1].block.k
