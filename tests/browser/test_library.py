@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -35,13 +36,18 @@ def ids(page: Page) -> list[str]:
     ]
 
 
+def comes(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait for what the page shows before it is so, or what no locator can say."""
+    deadline = time.monotonic() + 10
+    while not holds() and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert holds()
+
+
 def shows(page: Page, expected: list[str]) -> None:
     """The list shows exactly these sessions, in this order."""
     expect(page.locator(".ds-session")).to_have_count(len(expected), timeout=15_000)
-    deadline = time.monotonic() + 10
-    while ids(page) != expected and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-    assert ids(page) == expected
+    comes(page, lambda: ids(page) == expected)
 
 
 def test_children_stand_under_their_parent_and_the_foot_counts(shelf, serve, open_page):
@@ -88,9 +94,9 @@ def test_a_star_survives_a_reload(shelf, serve, open_page):
     star.focus()
     star.press("Enter")
     expect(star).to_have_attribute("aria-pressed", "true")
+    comes(page, lambda: shelf.store.session(3).starred)
     page.reload()
     expect(page.get_by_role("button", name="Star session 3")).to_have_attribute("aria-pressed", "true")
-    assert shelf.store.session(3).starred
 
 
 def test_the_s_key_stars_the_session_on_view_and_takes_the_star_back(shelf, serve, open_page):
@@ -101,7 +107,7 @@ def test_the_s_key_stars_the_session_on_view_and_takes_the_star_back(shelf, serv
     for pressed in ("true", "false"):
         page.keyboard.press("s")
         expect(star).to_have_attribute("aria-pressed", pressed)
-        assert shelf.store.session(3).starred is (pressed == "true")
+        comes(page, lambda wanted=pressed == "true": shelf.store.session(3).starred is wanted)
 
 
 def test_the_sheet_writes_title_tags_and_note_and_only_on_save(shelf, serve, open_page):
@@ -154,9 +160,7 @@ def test_a_deletion_nobody_takes_back_is_carried_out(shelf, serve, open_page):
     expect(page.get_by_role("dialog")).to_contain_text("deleting this one keeps them")
     page.get_by_role("button", name="Delete").click()
     shows(page, ["4", "3", "2"])
-    deadline = time.monotonic() + 10
-    while shelf.store.number_of_sessions() > 3 and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
+    comes(page, lambda: shelf.store.number_of_sessions() == 3)
     assert [info.id for info in shelf.store.sessions()] == [4, 3, 2]
     expect(page.locator(".ds-toast")).to_be_hidden()
 
