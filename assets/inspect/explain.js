@@ -4,7 +4,8 @@
 import { decimal, percent } from "../parts/format.js";
 
 const TAKES_ARGMAX = new Set(["argmax", "greedy-argmax", "relaxed"]);
-const close = (a, b) => Math.abs(a - b) <= 1e-9;
+// As close as seven digits tell, which is what a recording keeps.
+const close = (a, b) => Math.abs(a - b) <= 2e-6 * Math.max(a, b);
 
 // Thresholds that are no plain ratio, in the letters of the rule tables.
 const THRESHOLDS = {

@@ -54,6 +54,9 @@ test("block verification: a failed test can be overruled by a longer prefix", ()
 
 test("the threshold is named for what it is", () => {
   assert.equal(thresholdName(draft("accepted"), "stochastic"), "p/q");
+  const recorded = { p: 0.6723412, q: 0.7863159, accept_prob: 0.8550523 }; // seven digits of each
+  assert.equal(thresholdName(draft("accepted", 10, recorded), "stochastic"), "p/q");
+  assert.notEqual(thresholdName(draft("accepted", 10, { ...recorded, accept_prob: 0.8551 }), "x"), "p/q");
   assert.equal(thresholdName(draft("accepted", 10, { p: 0.9, accept_prob: 1 }), "stochastic"), "min(1, p/q)");
   assert.equal(thresholdName(draft("accepted", 10, { accept_prob: 0.2 }), "one-hot"), "p(x)");
   assert.equal(
