@@ -30,10 +30,9 @@ def shelf(toy) -> Controller:
 
 
 def ids(page: Page) -> list[str]:
-    return [
-        button.get_attribute("data-key").removeprefix("session-")
-        for button in page.locator(".ds-session").all()
-    ]
+    """The sessions in the list, read in one look: it may change between two."""
+    keys = page.locator(".ds-session").evaluate_all("(rows) => rows.map((row) => row.dataset.key)")
+    return [key.removeprefix("session-") for key in keys]
 
 
 def comes(page: Page, holds: Callable[[], bool]) -> None:
