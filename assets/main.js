@@ -68,31 +68,31 @@ export function mount(element, source) {
   };
   const run = commands(store, actions, marks);
   const presenter = presentPane(store, actions, signal);
-  const panes = [
-    sessionBar(store, actions),
-    sessionList(store, actions),
-    strip,
-    roundPanel(store),
-    decisionPanel(store, actions),
-    underPanel(store, actions),
-    lanesView(store, actions, source),
-    timeline(store, actions, marks),
-    helpSheet(store, actions),
-    errorBanner(store),
-    statusLine(),
-    breakPanel(store, actions, marks),
-    tourPane(store, actions),
-    faultsView(store, actions),
-    statsView(store, actions),
-    exactnessView(store, actions),
-    dataView(store, actions),
-    labView(store, source.lab),
-    sessionSheet(store, actions),
-    toast(store, actions),
-    warmingChip(store),
+  const panes = {
+    bar: sessionBar(store, actions),
+    sessions: sessionList(store, actions),
+    text: strip,
+    round: roundPanel(store),
+    decision: decisionPanel(store, actions),
+    under: underPanel(store, actions),
+    lanes: lanesView(store, actions, source),
+    time: timeline(store, actions, marks),
+    help: helpSheet(store, actions),
+    error: errorBanner(store),
+    status: statusLine(),
+    breaks: breakPanel(store, actions, marks),
+    tour: tourPane(store, actions),
+    faults: faultsView(store, actions),
+    stats: statsView(store, actions),
+    exactness: exactnessView(store, actions),
+    data: dataView(store, actions),
+    lab: labView(store, source.lab),
+    sheet: sessionSheet(store, actions),
+    toast: toast(store, actions),
+    warming: warmingChip(store),
     presenter,
-  ];
-  const root = layout(panes.map((pane) => pane.root));
+  };
+  const root = layout(panes);
   element.replaceChildren(root);
 
   let frame = 0;
@@ -102,7 +102,7 @@ export function mount(element, source) {
     const state = store.get();
     root.dataset.view = state.view;
     root.toggleAttribute("data-whole", Boolean(viewOf(state.view)?.whole));
-    panes.forEach((pane) => pane.render(state));
+    Object.values(panes).forEach((pane) => pane.render(state));
   };
   const later = () => {
     frame ||= requestAnimationFrame(render);
@@ -155,48 +155,20 @@ function verifier(source, guarded) {
   };
 }
 
-function layout([
-  bar,
-  sessions,
-  text,
-  round,
-  decision,
-  under,
-  lanes,
-  time,
-  help,
-  error,
-  status,
-  breaks,
-  tour,
-  faults,
-  ...rest
-]) {
-  const [stats, exactness, data, lab, ...overlays] = rest;
+function layout(panes) {
+  const at = (...names) => names.map((name) => panes[name].root);
+  const main = ["text", "round", "lanes", "decision", "under", "stats", "exactness", "data", "lab", "faults"];
   return el(
     "div",
     { class: "ds" },
-    error,
-    bar,
+    at("error", "bar"),
     el(
       "div",
       { class: "ds-main" },
-      text,
-      round,
-      lanes,
-      decision,
-      under,
-      stats,
-      exactness,
-      data,
-      lab,
-      faults,
-      el("div", { class: "ds-left" }, tour, sessions, breaks),
+      at(...main),
+      el("div", { class: "ds-left" }, at("tour", "sessions", "breaks")),
     ),
-    time,
-    help,
-    status,
-    overlays,
+    at("time", "help", "status", "sheet", "toast", "warming", "presenter"),
   );
 }
 

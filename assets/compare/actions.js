@@ -95,5 +95,3 @@ export function lineKeeper(store, source) {
     }
   };
 }
-
-export const canAdd = (lanes) => MOST - lanes.length;

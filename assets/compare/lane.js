@@ -4,7 +4,7 @@
 const JUDGED = /^(-?\d+)~([a-z0-9][a-z0-9@-]*)((?::[a-z_]+=-?[0-9.e+-]+)*)$/;
 
 export const isSession = (id) => typeof id === "number";
-export const isJudged = (id) => typeof id === "string";
+const isJudged = (id) => typeof id === "string";
 
 // The id of a re-judged lane; parameters in the order of their names.
 export function judgedId(session, rule, params = {}) {

@@ -1,6 +1,6 @@
 // The lanes as a list: what each is, how it stands to the baseline, and what can be done with it.
 
-import { button, el } from "../parts/dom.js";
+import { button, el, tableHead } from "../parts/dom.js";
 import { count, decimal } from "../parts/format.js";
 import { isLive } from "../source/store.js";
 import { watermark } from "../tour/watermark.js";
@@ -8,20 +8,11 @@ import { isSession } from "./lane.js";
 import { meeting, meetingText } from "./meet.js";
 
 export function laneList(lanes, state, actions) {
-  const heads = ["", "lane", "is", "against the baseline", ""];
   return el(
     "table",
     { class: "ds-table ds-metrics" },
     el("caption", { class: "ds-sr" }, "Lanes"),
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        heads.map((text) => (text ? el("th", { scope: "col" }, text) : el("td"))),
-      ),
-    ),
+    tableHead(["", "lane", "is", "against the baseline", ""]),
     el(
       "tbody",
       {},

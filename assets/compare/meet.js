@@ -1,7 +1,7 @@
 // Where two outputs that parted are the same again. Pure; tokens are { id }, in order of their positions.
 
 // Fewer tokens in a row are no meeting: a full stop is soon the same.
-export const RUN = 3;
+const RUN = 3;
 
 const same = (a, b, i, shift = 0) =>
   a[i] !== undefined && b[i + shift] !== undefined && a[i].id === b[i + shift].id;

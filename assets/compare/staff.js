@@ -30,7 +30,7 @@ export function staffOf(lanes, width, state, actions) {
 }
 
 // The cursor as an absolute position, the same in every lane.
-export function cursorAt({ sessions, focus, cursor }) {
+function cursorAt({ sessions, focus, cursor }) {
   const round = cursor ? sessions[focus]?.rounds[cursor.round] : null;
   return round ? positionAt(round, cursor.pos) : null;
 }

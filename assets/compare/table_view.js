@@ -1,6 +1,6 @@
 // Lanes in numbers: a column a lane, the baseline leftmost; best values marked where they are told apart.
 
-import { button, el } from "../parts/dom.js";
+import { button, el, tableHead } from "../parts/dom.js";
 import { decimal, milliseconds, percent } from "../parts/format.js";
 import { save } from "./save.js";
 import { asCsv, asMarkdown, best } from "./table.js";
@@ -49,24 +49,7 @@ function table(lanes, lines, marks, state, actions) {
     el(
       "table",
       { class: "ds-table ds-numbers" },
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          el("td", {}),
-          lanes.map(({ name, id, judged }, i) =>
-            el(
-              "th",
-              { scope: "col", class: id === state.focus ? "is-current" : null },
-              el("b", {}, String(i + 1)),
-              ` ${name}`,
-              judged ? el("small", {}, " re-judged") : null,
-            ),
-          ),
-        ),
-      ),
+      tableHead(["", ...lanes.map((lane, i) => laneHead(lane, i, state))]),
       el(
         "tbody",
         {},
@@ -156,3 +139,8 @@ function lengthsCell(line) {
     ),
   );
 }
+
+const laneHead = ({ name, id, judged }, i, state) => [
+  [el("b", {}, String(i + 1)), ` ${name}`, judged ? el("small", {}, " re-judged") : null],
+  { class: id === state.focus ? "is-current" : null },
+];

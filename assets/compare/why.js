@@ -8,7 +8,7 @@ import { placeAt } from "../time/places.js";
 // What a lane did at an output position: { rule, round, pos, token, fate, draft, draw }, or null where it has
 // no round there (a branch's given tokens). `draft` is the draft that stood there, `draw` the draw of what it
 // emitted where that was no draft.
-export function decisionAt(session, at) {
+function decisionAt(session, at) {
   const place = placeAt(session, at);
   if (!place) return null;
   const round = session.rounds[place.round];

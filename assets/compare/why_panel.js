@@ -1,6 +1,6 @@
 // Why they part: the baseline and one lane at the first position where their tokens differ, on one scale.
 
-import { button, el, quoted, replace, setText } from "../parts/dom.js";
+import { button, el, quoted, replace, tableHead } from "../parts/dom.js";
 import { decimal, percent } from "../parts/format.js";
 import { isLive } from "../source/store.js";
 import { duel, sliceTrack } from "../parts/tracks.js";
@@ -125,17 +125,7 @@ function table({ sides }, baseline, lane) {
   return el(
     "table",
     { class: "ds-table ds-whytable" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("td", {}),
-        el("th", { scope: "col" }, `baseline: ${a.rule}`),
-        el("th", { scope: "col" }, `lane: ${b.rule}`),
-      ),
-    ),
+    tableHead(["", `baseline: ${a.rule}`, `lane: ${b.rule}`]),
     el(
       "tbody",
       {},

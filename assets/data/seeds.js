@@ -1,7 +1,7 @@
 // Many seeds: rules over seeds and prompts, with means and paired differences, as `python app.py compare` gives them.
 // The comparison runs by itself; this panel begins it, looks how far it is, and stops it.
 
-import { button, el, replace, setText } from "../parts/dom.js";
+import { button, el, numberHead, replace, setText, tableHead } from "../parts/dom.js";
 import { estimate, leadOf, stepOf } from "./estimates.js";
 
 const POLL_MS = 800;
@@ -154,17 +154,10 @@ function scoreTable(name, meaning, rules) {
     "table",
     { class: "ds-table ds-score" },
     el("caption", {}, el("b", {}, name.replaceAll("_", " ")), ` ${meaning}`),
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        ["rule", "runs", "mean", "interval", `against ${rules[0].rule}`, "interval"].map((text, i) =>
-          el("th", { scope: "col", class: i ? "ds-number" : null }, text),
-        ),
-      ),
-    ),
+    tableHead([
+      "rule",
+      ...["runs", "mean", "interval", `against ${rules[0].rule}`, "interval"].map(numberHead),
+    ]),
     el(
       "tbody",
       {},

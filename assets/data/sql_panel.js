@@ -1,6 +1,6 @@
 // A question in SQL to the database, which it cannot change. Ten to start from; Ctrl+Enter asks.
 
-import { button, el, replace, setText } from "../parts/dom.js";
+import { button, el, numberHead, replace, setText, tableHead } from "../parts/dom.js";
 import { count } from "../parts/format.js";
 import { csv, opens } from "./answers.js";
 import { copied } from "./clipboard.js";
@@ -118,17 +118,7 @@ function answerTable(answer, most, open) {
   return el(
     "table",
     { class: "ds-table ds-answer" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        answer.columns.map((name, i) =>
-          el("th", { scope: "col", class: numeric[i] ? "ds-number" : null }, name),
-        ),
-      ),
-    ),
+    tableHead(answer.columns.map((name, i) => (numeric[i] ? numberHead(name) : [name]))),
     el(
       "tbody",
       {},

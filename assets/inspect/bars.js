@@ -2,7 +2,7 @@
 // away on a rejection) and what only p has (what the residual refills). Both excess areas sum to TV.
 
 import { branchLine } from "../data/branch.js";
-import { el, replace, tokenText } from "../parts/dom.js";
+import { el, numberHead, replace, tableHead, tokenText } from "../parts/dom.js";
 import { decimal, percent, spoken } from "../parts/format.js";
 import { ROWS } from "../source/look.js";
 import { revealed } from "./stages.js";
@@ -153,18 +153,12 @@ function table(session, place, marks, { log, n, picker }) {
   return el(
     "table",
     { class: "ds-pqtable" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("th", { scope: "col" }, "token"),
-        el("th", { scope: "col", class: "ds-axis" }, axis(log, top)),
-        el("th", { scope: "col", class: "ds-number" }, "target p"),
-        drafted ? el("th", { scope: "col", class: "ds-number" }, "draft q") : null,
-      ),
-    ),
+    tableHead([
+      "token",
+      [axis(log, top), { class: "ds-axis" }],
+      numberHead("target p"),
+      drafted ? numberHead("draft q") : null,
+    ]),
     el(
       "tbody",
       {},
@@ -209,21 +203,12 @@ function numbersTable(session, place, marks, { n, picker }) {
       el("td", { class: "ds-number" }, id),
       values.map((value) => el("td", { class: "ds-number" }, value)),
     );
-  const heads = ["token", "id", "target p", "draft q", "min(p, q)", "p − q", "p/q"];
   const one = ([token, p, q], word, className) =>
     line(rowName(session, token, picker), word, String(token), cells(p, q), className);
   return el(
     "table",
     { class: "ds-pqtable is-numbers" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        heads.map((head) => el("th", { scope: "col", class: head === "token" ? null : "ds-number" }, head)),
-      ),
-    ),
+    tableHead(["token", ...["id", "target p", "draft q", "min(p, q)", "p − q", "p/q"].map(numberHead)]),
     el(
       "tbody",
       {},

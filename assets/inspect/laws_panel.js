@@ -1,7 +1,7 @@
 // The law meter: the exact law of the token each rule emits at the selected place, against p. Asked for when it
 // is looked at; what storage cut from the rows is said beside the numbers it touches.
 
-import { el, replace, setText, tokenText } from "../parts/dom.js";
+import { el, numberHead, replace, setText, tableHead, tokenText } from "../parts/dom.js";
 import { decimal, percent } from "../parts/format.js";
 import { isGreedy, KINDS, kindOf } from "./matrix.js";
 import { revealed } from "./stages.js";
@@ -99,20 +99,13 @@ function noteOf({ missing }) {
   return `${exact} Approximate where marked ≈: storage cut ${percent(missing)} of the rows' mass, and a number may be off by as much.`;
 }
 
+const HEADS = ["rule", "law against p", "TV to p", "acceptance"];
+
 function lawTable(lines, laws, rules, { own, focus, pick, greedy }) {
-  const heads = ["rule", "law against p", "TV to p", "acceptance"];
   return el(
     "table",
     { class: "ds-table ds-lawtable" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        heads.map((head) => el("th", { scope: "col" }, head)),
-      ),
-    ),
+    tableHead(HEADS),
     KINDS.map((kind) => {
       const rows = lines.filter((line) => kindOf(rules.get(line.id), greedy) === kind);
       if (rows.length === 0) return null;
@@ -122,7 +115,7 @@ function lawTable(lines, laws, rules, { own, focus, pick, greedy }) {
         el(
           "tr",
           { class: "ds-matrixkind" },
-          el("th", { colspan: heads.length, scope: "rowgroup" }, TITLES[kind]),
+          el("th", { colspan: HEADS.length, scope: "rowgroup" }, TITLES[kind]),
         ),
         rows.map((line) => lawRow(line, laws, rules.get(line.id), line.id === own, line.id === focus, pick)),
       );
@@ -205,21 +198,12 @@ function lawBars(line, laws, pieces, rule) {
       el("b", {}, rule.title),
       line.tv < 1e-9 ? ": its law is p" : `: TV ${decimal(line.tv)} from p`,
     ),
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        ["token", "", "law", "p"].map((head) =>
-          el(
-            "th",
-            { scope: "col", class: head === "" ? "ds-axis" : head === "token" ? null : "ds-number" },
-            head || el("span", { class: "ds-sr" }, "bar"),
-          ),
-        ),
-      ),
-    ),
+    tableHead([
+      "token",
+      [el("span", { class: "ds-sr" }, "bar"), { class: "ds-axis" }],
+      numberHead("law"),
+      numberHead("p"),
+    ]),
     el(
       "tbody",
       {},

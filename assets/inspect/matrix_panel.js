@@ -1,6 +1,6 @@
 // The rule matrix: every rule on the drafts and coins of this very round. No model ran for it.
 
-import { el, replace, setText, tokenText } from "../parts/dom.js";
+import { el, replace, setText, tableHead, tokenText } from "../parts/dom.js";
 import { decimal, share } from "../parts/format.js";
 import { asItRan, dissenters, fatesUnder, grouped, isGreedy, meanTv, withOwn } from "./matrix.js";
 import { revealed } from "./stages.js";
@@ -60,15 +60,7 @@ function table(session, round, rules, explain) {
   return el(
     "table",
     { class: "ds-table ds-matrixtable" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        HEADS.map(([text, title]) => el("th", { scope: "col", title: title || null }, text)),
-      ),
-    ),
+    tableHead(HEADS.map(([text, title]) => [text, { title: title || null }])),
     grouped(round, rules, totals, isGreedy(session.head)).map(({ kind, rows }) =>
       el(
         "tbody",

@@ -1,7 +1,7 @@
 // Every rule beside the others: how often it keeps a draft, how many of a round's on average, and how far it is from p.
 // Worked out once the reader pauses, a rule at a time between frames, so that nothing waits for it.
 
-import { button, el, replace } from "../parts/dom.js";
+import { button, el, replace, tableHead } from "../parts/dom.js";
 import { decimal, percent } from "../parts/format.js";
 import { KINDS } from "./kinds.js";
 import { distances, lawOf } from "./law.js";
@@ -65,16 +65,7 @@ function kindTable(lab, { k, rule: chosen }, found, title, rules) {
   return el(
     "table",
     { class: "ds-table ds-lab-table" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("th", { scope: "col" }, title),
-        heads.map(([head, says]) => el("th", { scope: "col", title: says }, head)),
-      ),
-    ),
+    tableHead([title, ...heads.map(([head, says]) => [head, { title: says }])]),
     el(
       "tbody",
       {},

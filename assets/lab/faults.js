@@ -82,4 +82,4 @@ export const stringMatch = () => ({
 });
 
 // a + a^2 + ... + a^k.
-export const powers = (a, k) => Array.from({ length: k }, (_, i) => a ** (i + 1)).reduce((x, y) => x + y, 0);
+const powers = (a, k) => Array.from({ length: k }, (_, i) => a ** (i + 1)).reduce((x, y) => x + y, 0);

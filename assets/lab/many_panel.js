@@ -1,6 +1,6 @@
 // Many texts at once: the first tokens as a histogram against p, and the chi-square of singles and of pairs as it runs.
 
-import { button, el, replace, setText, svg } from "../parts/dom.js";
+import { button, el, replace, setText, svg, tableHead } from "../parts/dom.js";
 import { count, decimal, percent } from "../parts/format.js";
 import { ALPHA } from "./chi_square.js";
 import { at } from "./slide.js";
@@ -166,16 +166,7 @@ function pairGrid({ names, p }, { n, pairs }) {
   return el(
     "table",
     { class: "ds-lab-pairtable" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("td", {}),
-        names.map((name) => el("th", { scope: "col" }, name)),
-      ),
-    ),
+    tableHead(["", ...names]),
     el(
       "tbody",
       {},
@@ -205,16 +196,7 @@ function testsTable({ singles, pairs, outside }, n) {
     el(
       "table",
       { class: "ds-table" },
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          el("td", {}),
-          ["chi-square", "p-value", "says"].map((head) => el("th", { scope: "col" }, head)),
-        ),
-      ),
+      tableHead(["", "chi-square", "p-value", "says"]),
       el("tbody", {}, row("singles", singles), row("pairs", pairs)),
     ),
     outside

@@ -3,7 +3,7 @@
 
 export const FEWEST = 2;
 export const MOST = 8;
-export const UNIT = 1e-4;
+const UNIT = 1e-4;
 export const DRAFTS = [1, 2, 3, 4];
 export const RUNGS = ["coin", "position", "text", "rules"];
 export const SPARE = ["cat", "dog", "fox", "owl", "bee", "elk", "ant", "yak"];
@@ -92,7 +92,7 @@ export function quantised(values) {
 }
 
 // One probability set; the others keep their proportions and make the sum 1 again.
-export function withProb(row, i, value) {
+function withProb(row, i, value) {
   const wanted = Math.round(Math.min(1, Math.max(0, value)) / UNIT) * UNIT;
   const others = row.reduce((sum, prob, j) => (j === i ? sum : sum + prob), 0);
   const scaled = row.map((prob, j) => {

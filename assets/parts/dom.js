@@ -72,20 +72,26 @@ export function icon(name) {
   );
 }
 
+// The head of a table, a column each: a text, [text or element, attributes], or "" for an empty corner.
+export function tableHead(columns) {
+  return el("thead", {}, el("tr", {}, columns.map(headCell)));
+}
+
+function headCell(column) {
+  if (!column) return column === "" ? el("td", {}) : null;
+  const [text, attributes] = typeof column === "string" ? [column, {}] : column;
+  return el("th", { scope: "col", ...attributes }, text);
+}
+
+// A column of numbers in a head.
+export const numberHead = (text) => [text, { class: "ds-number" }];
+
 // A table of texts; the first cell of a row is its heading.
 export function table(columns, rows) {
   return el(
     "table",
     { class: "ds-table" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        columns.map((name) => el("th", { scope: "col" }, name)),
-      ),
-    ),
+    tableHead(columns.map((name) => [name])),
     el(
       "tbody",
       {},

@@ -48,7 +48,7 @@ export const KEYS = [
 ];
 
 // The keys as a sheet shows them: a row of keys with one meaning is one line.
-export const sheetLines = () => KEYS.filter((entry, i) => entry.shown !== KEYS[i - 1]?.shown);
+const sheetLines = () => KEYS.filter((entry, i) => entry.shown !== KEYS[i - 1]?.shown);
 
 // What works even when single keys are switched off.
 const ALWAYS = new Set(["help", "escape"]);

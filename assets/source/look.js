@@ -7,7 +7,7 @@ import { MODES } from "../inspect/modes.js";
 import { cardNumber } from "../tour/cards.js";
 import { presented } from "../tour/present.js";
 
-export const PANES = ["bars", "rules", "laws"];
+const PANES = ["bars", "rules", "laws"];
 export const ROWS = [8, 16, 32];
 const FIRST = { on: ["rejection"], values: {}, all: false, pause: false };
 

@@ -1,7 +1,7 @@
 // The run over its rounds, with the controls that walk through it.
 
 import { askLine } from "./ask_line.js";
-import { button, el, icon, replace, setText } from "../parts/dom.js";
+import { button, el, icon, replace, setText, tableHead } from "../parts/dom.js";
 import { pitch, rail, slots } from "./rail.js";
 import { summary } from "../inspect/round_panel.js";
 import { roundAt } from "../source/rounds.js";
@@ -204,15 +204,7 @@ function roundTable(store, session, current) {
     "table",
     { class: "ds-table" },
     el("caption", {}, `rounds ${lo} to ${lo + shown.length - 1} of ${session.rounds.length}`),
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        HEADS.map((head) => el("th", { scope: "col" }, head)),
-      ),
-    ),
+    tableHead(HEADS),
     el(
       "tbody",
       {},
