@@ -9,13 +9,13 @@ bit, and its own books are right about the sequence it was told.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.core import rows, warp
+from engine.core.kept import Kept
 from engine.core.loop import Generation
 from engine.core.types import Address, Coins, Draft, Drafter, Row, Sampling, Scorer
 from engine.drafters.spec import DrafterSpec
@@ -50,9 +50,8 @@ class TrimmedCache:
         return draft
 
     def commit(self, tokens: tuple[int, ...]) -> None:
-        taken_back = self.drafted - len(
-            tokens
-        )  # fed: all drafts but the last; kept: all emitted but the last
+        # Fed were all drafts but the last, and kept are all emitted but the last.
+        taken_back = self.drafted - len(tokens)
         self.output += tuple(tokens)
         if taken_back < 1:
             self.inner.commit(tokens)
@@ -132,7 +131,7 @@ class DrawnOtherwise:
         drawn: Callable[[Row, Sampling], Row],
     ) -> None:
         self.inner, self.kind, self.asked, self.drawn = inner, inner.kind, asked, drawn
-        self.made: OrderedDict[int, tuple[Row, Row]] = OrderedDict()  # by the very row, newest last
+        self.made = Kept(KEPT)  # by the very row, which is kept beside its other
 
     def start(self, prompt: tuple[int, ...]) -> None:
         self.inner.start(prompt)
@@ -148,9 +147,8 @@ class DrawnOtherwise:
         """The row drawn from; the last few are kept, since a probe meets the same ones over and over."""
         known = self.made.get(id(row))
         if known is None:
-            known = self.made[id(row)] = row, self.drawn(row, sampling)
-            while len(self.made) > KEPT:
-                self.made.popitem(last=False)
+            known = row, self.drawn(row, sampling)
+            self.made.put(id(row), known)
         return known[1]
 
 

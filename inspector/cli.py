@@ -121,10 +121,17 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool, log: str | Non
     return 0
 
 
-for command in (cli_share.branch, cli_share.export, cli_share.import_, cli_share.sql, cli_compare.compare):
-    cli.add_command(command)
-cli.add_command(cli_replay.replay)
-for command in (cli_verify.verify, cli_verify.check_rule, lab_page.lab):
+for command in (
+    cli_share.branch,
+    cli_share.export,
+    cli_share.import_,
+    cli_share.sql,
+    cli_compare.compare,
+    cli_replay.replay,
+    cli_verify.verify,
+    cli_verify.check_rule,
+    lab_page.lab,
+):
     cli.add_command(command)
 
 

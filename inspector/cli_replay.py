@@ -52,22 +52,32 @@ def replay(
     with Store.open(db or group_db) as store, closing(Controller(store)) as controller:
         own = store.started(session_id).asked if rule_list is None else ""
         wanted = lanes_in(rule_list or own, drafters, ks)
-        if mode == "rejudge":
-            lanes = controller.rejudge(session_id, wanted)
-            judged = controller.rejudged(session_id, wanted)["lanes"] if table else []
-            beside = [lane["line"] for lane in judged]
-        else:
-            children = live.rerun(controller, session_id, wanted)
-            lanes = controller.lanes(session_id, children)
-            beside = controller.compared(children)["lines"] if table else []
+        children = live.rerun(controller, session_id, wanted) if mode == "rerun" else None
         if table:
-            lines = [*controller.compared([session_id])["lines"], *beside]
-            written = lane_tables.as_csv(lines) if table == "csv" else lane_tables.as_markdown(lines)
-            click.echo(written, nl=False)
+            lanes = table_lines(controller, session_id, children, wanted)
+            click.echo(WRITERS[table]([*controller.compared([session_id])["lines"], *lanes]), nl=False)
         else:
+            lanes = (
+                controller.rejudge(session_id, wanted)
+                if children is None
+                else controller.lanes(session_id, children)
+            )
             body = {"session": session_id, "mode": mode, "lanes": lanes}
             report.emit(body) if as_json else click.echo(report.lanes_text(body))
-        return 0 if mode == "rejudge" else exit_status(lanes)
+        return 0 if children is None else exit_status(lanes)
+
+
+#: The table as a text, by the option that asks for it.
+WRITERS = {"csv": lane_tables.as_csv, "markdown": lane_tables.as_markdown}
+
+
+def table_lines(
+    controller: Controller, session_id: int, children: list[int] | None, wanted: list[dict]
+) -> list[dict]:
+    """The lines of re-runs, or, where there are none, of the lanes re-judged."""
+    if children is not None:
+        return controller.compared(children)["lines"]
+    return [lane["line"] for lane in controller.rejudged(session_id, wanted)["lanes"]]
 
 
 def lanes_in(rule_list: str, drafters: str | None, ks: str | None) -> list[dict]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from inspector.controller import Controller
 
 #: How a file of sessions may be asked for: the end of its name.
-KINDS = {"jsonl": "jsonl", "html": "html"}
+KINDS = ("jsonl", "html")
 
 
 def data_functions(controller: Controller) -> list[Callable[[dict], dict]]:
@@ -82,7 +82,7 @@ def exported(controller: Controller, ids: list[int], kind: str) -> tuple[str, by
     if kind not in KINDS:
         raise BadSetting(f"There is no export as {kind!r}.", f"Use {' or '.join(KINDS)}.")
     more = "" if len(ids) == 1 else f"-and-{len(ids) - 1}-more"
-    name = f"draftscope-{ids[0]}{more}.{KINDS[kind]}"
+    name = f"draftscope-{ids[0]}{more}.{kind}"
     if kind == "html":
         return name, controller.export_html(ids[0], ids[1:]).encode()
     return name, controller.export_sessions(ids)

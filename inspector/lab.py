@@ -69,20 +69,19 @@ def _law(rule_id: str, params: tuple, p: tuple[float, ...], q: tuple[float, ...]
     closed = position_law(rule, *(rows.from_dense(np.array(row)) for row in (p, q)))
     acceptance = None if closed is None else closed.acceptance
     why = too_many(rule, len(p), k)
+    singles = pairs = None
     if not why:
         pairs = pairs_of(rule, p, q, k)
-        return {
-            "singles": pairs.sum(axis=1).tolist(),
-            "pairs": pairs.tolist(),
-            "acceptance": acceptance,
-            "why": "",
-        }
-    singles = None
-    if closed is not None:
+        singles = pairs.sum(axis=1)
+    elif closed is not None:
         singles = np.zeros(len(p))
         singles[closed.ids] = closed.probs
-        singles = singles.tolist()
-    return {"singles": singles, "pairs": None, "acceptance": acceptance, "why": why}
+    return {
+        "singles": None if singles is None else singles.tolist(),
+        "pairs": None if pairs is None else pairs.tolist(),
+        "acceptance": acceptance,
+        "why": why,
+    }
 
 
 def pairs_of(rule: Rule, p: tuple[float, ...], q: tuple[float, ...], k: int) -> np.ndarray:  # float64[V, V]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from engine import rules
 from engine.core import lane_summary, replay
 from engine.core.events import Round
+from engine.core.kept import Kept
 from engine.core.types import Rule
 from engine.errors import BadSetting, EngineError
 from inspector.faults import watermark
 from storage import SessionInfo, Store
 
 #: The columns of the table, in order.
-COLUMNS = [column.to_dict() for column in lane_summary.COLUMNS]
+COLUMNS = [asdict(column) for column in lane_summary.COLUMNS]
 
 #: Lines that are kept; what a finished session says never changes.
 KEPT = 64
@@ -26,8 +26,7 @@ class LaneLines:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._kept: OrderedDict[tuple, dict] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept = Kept(KEPT)
 
     def of(self, session_id: int) -> dict:
         """What the session is, its `cells`, `lengths` and `worst` (engine.core.lane_summary), and, where it
@@ -35,15 +34,10 @@ class LaneLines:
         info = self.store.session(session_id)
         parent = self._repeated(info)
         key = (info.id, info.rounds, info.status, parent and (parent.id, parent.rounds, parent.status))
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        line = self._line(info, parent)
-        with self._lock:
-            self._kept[key] = line
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+        line = self._kept.get(key)
+        if line is None:
+            line = self._line(info, parent)
+            self._kept.put(key, line)
         return line
 
     def _repeated(self, info: SessionInfo) -> SessionInfo | None:
@@ -118,7 +112,7 @@ def repetition(parent: SessionInfo, baseline: list[Round], child: SessionInfo, r
     return {
         "reproduced": False if difference else None if cut_short else True,
         "difference": difference,
-        "row": None if row is None else row.to_dict(),
+        "row": None if row is None else asdict(row),
     }
 
 

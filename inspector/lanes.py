@@ -85,12 +85,14 @@ class Lanes:
 
     def lanes(self: Controller, session_id: int, children: list[int]) -> list[dict]:
         """Re-runs beside the session they repeat; under its own settings also whether it was reproduced."""
-        parent = self.store.session(session_id)
-        return [self._lane(parent, child) for child in children]
+        parent, baseline = self.store.session(session_id), self.all_rounds(session_id)
+        whole = self.output(session_id)
+        return [self._lane(parent, baseline, whole, child) for child in children]
 
-    def _lane(self: Controller, parent: SessionInfo, child: int) -> dict:
-        info = self.store.session(child)
-        baseline, rounds = self.all_rounds(parent.id), self.all_rounds(child)
+    def _lane(
+        self: Controller, parent: SessionInfo, baseline: list[Round], whole: list[int], child: int
+    ) -> dict:
+        info, rounds = self.store.session(child), self.all_rounds(child)
         lane = {
             "lane": lane_tables.name(vars(info), vars(parent)),
             "rule": info.rule,
@@ -108,7 +110,7 @@ class Lanes:
             "text": self.text(child) if rounds else "",
             "counters": info.counters.to_dict(),
             **closed_forms(info.counters),
-            "first_divergence": replay.first_divergence(self.output(parent.id), self.output(child)),
+            "first_divergence": replay.first_divergence(whole, self.output(child)),
         }
         same = info.relation != "branch" and lane_lines.repeats(info, parent)
         return lane | (lane_lines.repetition(parent, baseline, info, rounds) if same else {})

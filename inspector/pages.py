@@ -3,10 +3,9 @@ row's top costs far more than keeping the text."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from engine.core.kept import Kept
 from inspector.tail import PAGE, encode
 from inspector.view_model import FIRST_BARS
 
@@ -24,10 +23,7 @@ class Pages:
 
     def __init__(self, controller: Controller, kept: int = KEPT) -> None:
         self.controller = controller
-        self.kept = kept
-        self.size = 0
-        self._texts: OrderedDict[tuple[int, int, int, int], str] = OrderedDict()
-        self._lock = threading.Lock()
+        self.kept = Kept(kept)
 
     def text(self, session_id: int, lo: int, hi: int, bars: int = FIRST_BARS) -> str:
         """Rounds lo to hi - 1, at most PAGE of them, `bars` tokens a position.
@@ -37,19 +33,9 @@ class Pages:
         hi = min(hi, lo + PAGE)
         _, status = self.controller.count(session_id)
         key = (session_id, lo, hi, bars)
-        with self._lock:
-            if key in self._texts:
-                self._texts.move_to_end(key)
-                return self._texts[key]
-        text = encode(self.controller.rounds(session_id, lo, hi, bars))
-        if status in ENDED:
-            self._keep(key, text)
+        text = self.kept.get(key)
+        if text is None:
+            text = encode(self.controller.rounds(session_id, lo, hi, bars))
+            if status in ENDED:
+                self.kept.put(key, text, len(text))
         return text
-
-    def _keep(self, key: tuple[int, int, int, int], text: str) -> None:
-        with self._lock:
-            self.size += len(text) - len(self._texts.pop(key, ""))
-            self._texts[key] = text
-            while self.size > self.kept and len(self._texts) > 1:
-                _, gone = self._texts.popitem(last=False)
-                self.size -= len(gone)

@@ -110,10 +110,11 @@ class Sharing:
 
 def one_token(asked: str, pieces: dict[int, bytes], vocab: int) -> int:
     """The id that a text or #ID names. Raises BadSetting for no single token, saying what it takes."""
-    if asked.startswith("#") and asked[1:].isdecimal():
-        return _by_id(int(asked[1:]), pieces, vocab)
+    named = numbered(asked)
+    if named is not None:
+        return _by_id(named, pieces, vocab)
     wanted = asked.encode("utf-8", "surrogatepass")
-    found = [token for token, data in pieces.items() if data == wanted and token < vocab]
+    found = spelled(wanted, pieces, vocab)
     if not wanted or len(found) > 1:
         raise BadSetting(
             f"{asked!r} is {len(found)} tokens: {', '.join(f'#{token}' for token in found[:8])}."
@@ -140,14 +141,22 @@ def _by_id(token: int, pieces: dict[int, bytes], vocab: int) -> int:
 def choices_for(text: str, pieces: dict[int, bytes], vocab: int) -> list[int]:
     """The single tokens a typed text may mean: exactly it, then with a space put in front or taken away; or
     the one that #ID names. Empty where there is none."""
-    if text.startswith("#") and text[1:].isdecimal():
-        named = int(text[1:])
+    named = numbered(text)
+    if named is not None:
         return [named] if named < vocab and pieces.get(named) else []
     other = text[1:] if text.startswith(" ") else f" {text}"
     wanted = [one.encode("utf-8", "surrogatepass") for one in (text, other) if one.strip() or one == text]
-    return [
-        token for data in wanted if data for token, piece in pieces.items() if piece == data and token < vocab
-    ][:MOST_SHOWN]
+    return [token for data in wanted if data for token in spelled(data, pieces, vocab)][:MOST_SHOWN]
+
+
+def numbered(text: str) -> int | None:
+    """The number in #ID; None for any other text."""
+    return int(text[1:]) if text.startswith("#") and text[1:].isdecimal() else None
+
+
+def spelled(data: bytes, pieces: dict[int, bytes], vocab: int) -> list[int]:
+    """The tokens of just these bytes."""
+    return [token for token, piece in pieces.items() if piece == data and token < vocab]
 
 
 def fewest(text: bytes, pieces: dict[int, bytes]) -> list[int] | None:

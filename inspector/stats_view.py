@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from engine import rules
 from engine.core import session_stats
 from engine.core.events import Judged, PromptRead, Round
+from engine.core.kept import Kept
 from inspector.faults import watermark
 from storage import SessionInfo, Store
 
@@ -21,21 +21,20 @@ class Statistics:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._kept: OrderedDict[tuple, dict] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept = Kept(KEPT)
+        self._counting = threading.Lock()
 
     def of(self, session_id: int) -> dict:
         """engine.core.session_stats.describe with `session`, `rule` and `closed_form` (see `own`), and
         `figures`: Plotly figures by name, their colours in words of the screen's style sheet."""
         info = self.store.session(session_id)
         key = (session_id, info.rounds, info.status)
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = self._count(info)
-            self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[key]
+        with self._counting:
+            found = self._kept.get(key)
+            if found is None:
+                found = self._count(info)
+                self._kept.put(key, found)
+            return found
 
     def _count(self, info: SessionInfo) -> dict:
         from inspector import figures

@@ -28,9 +28,6 @@ class Column:
     better: str
     meaning: str
 
-    def to_dict(self) -> dict:
-        return {"id": self.id, "title": self.title, "better": self.better, "meaning": self.meaning}
-
 
 COLUMNS = tuple(
     Column(*column)
@@ -113,9 +110,7 @@ def summary(rounds: Sequence[Round], rule: Rule | None) -> dict:
     own = None if rule is None else laws(rounds, rule)
     law_cells, worst = of_laws(rounds, own, why_no_law(rule))
     cells = {
-        "tokens_per_target_pass": at_least_none(
-            mean_cell([len(done.emitted) for done in rounds], "no round")
-        ),
+        "tokens_per_target_pass": mean_cell([len(done.emitted) for done in rounds], "no round", least=0.0),
         "per_position_acceptance": share_cell(tested, "no draft was tested"),
         **law_cells,
         "sum_min": cell(counters.closed_form_sum_min, n=tested.whole, why="no draft was tested"),
@@ -137,14 +132,12 @@ def named(found: Cell) -> Cell:
     return found if found["value"] is None else found | {"why": ""}
 
 
-def mean_cell(values: Sequence[float], why: str) -> Cell:
+def mean_cell(values: Sequence[float], why: str, least: float = -math.inf, most: float = math.inf) -> Cell:
+    """A mean with its t interval, cut to what the values can be."""
     found = paired.mean(values)
-    return cell(found.mean, found.low, found.high, found.n, why)
-
-
-def at_least_none(found: Cell) -> Cell:
-    """The interval of what cannot be below 0."""
-    return found | {"low": None if found["low"] is None else max(0.0, found["low"])}
+    if found.low is None:
+        return cell(found.mean, n=found.n, why=why)
+    return cell(found.mean, max(least, found.low), min(most, found.high), found.n, why)
 
 
 def share_cell(found: session_stats.Share, why: str) -> Cell:
@@ -170,21 +163,13 @@ def of_laws(rounds: Sequence[Round], own: list | None, why: str) -> tuple[dict[s
     expected = math.fsum(found.acceptance for found in own) / len(own)
     return {
         "expected_acceptance": cell(expected, n=len(own)),
-        "law_tv": mean_cell(tv, why) | {"low": None, "high": None} | interval_in(tv),
+        "law_tv": mean_cell(tv, why, 0.0, 1.0),
         "law_tv_max": cell(tv[at], n=len(own)),
     }, places[at] if tv[at] > 0 else None
 
 
 #: Below this a distance to p is the rounding of a sum.
 ROUNDING_TV = 1e-9
-
-
-def interval_in(tv: Sequence[float]) -> dict:
-    """The t interval of a mean distance, kept inside [0, 1]."""
-    found = paired.mean(tv)
-    if found.low is None:
-        return {}
-    return {"low": max(0.0, found.low), "high": min(1.0, found.high)}
 
 
 def likelihood_cell(rounds: Sequence[Round]) -> Cell:

@@ -168,9 +168,6 @@ class RowDifference:
     largest: float
     token: int
 
-    def to_dict(self) -> dict:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
 
 def row_difference(a: Sequence[Round], b: Sequence[Round]) -> RowDifference | None:
     """The first row that is not the same in both, in the order the rows were made; None where all are.

@@ -8,41 +8,18 @@ the real models the way their protocols say.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from engine.core.kept import Kept
 from engine.core.loop import Generation
 from engine.core.types import Address, Coins, Draft, Drafter, Row, Sampling, Scorer
 
-#: Numbers kept by one Kept: 256 MB of float32, half a gigabyte of float64.
+#: Numbers kept by one model's memory: 256 MB of float32, half a gigabyte of float64.
 MAX_NUMBERS = 2**26
 
 Tokens = tuple[int, ...]
-
-
-class Kept:
-    """A dictionary that forgets what was used longest ago once it holds too many numbers."""
-
-    def __init__(self, max_numbers: int = MAX_NUMBERS) -> None:
-        self._found: OrderedDict[Hashable, tuple[object, int]] = OrderedDict()
-        self._room = max_numbers
-
-    def get(self, key: Hashable) -> object | None:
-        if key not in self._found:
-            return None
-        self._found.move_to_end(key)
-        return self._found[key][0]
-
-    def put(self, key: Hashable, value: object, numbers: int) -> None:
-        """Keep `value`, which holds so many numbers; the newest is kept whatever its size."""
-        self._found[key] = (value, numbers)
-        self._room -= numbers
-        while self._room < 0 and len(self._found) > 1:
-            _, (_, freed) = self._found.popitem(last=False)
-            self._room += freed
 
 
 class SharedScorer:
@@ -52,7 +29,7 @@ class SharedScorer:
         self.inner = inner
         self.vocab = inner.vocab
         self.passes = 0
-        self.known = Kept()
+        self.known = Kept(MAX_NUMBERS)
         self.prompt: Tokens = ()
         self.held: Tokens = ()
 
@@ -99,7 +76,7 @@ class SharedDrafter:
         self.inner = inner
         self.kind = inner.kind
         self.passes = 0
-        self.known = Kept()
+        self.known = Kept(MAX_NUMBERS)
         self.prompt: Tokens = ()
 
     def start(self, prompt: Tokens) -> None:
@@ -149,7 +126,7 @@ class _Memory:
 class SharedGeneration(Generation):
     """The loop, with each context's effective row kept in `known`; for samplings without XTC's coin."""
 
-    known: Kept = field(default_factory=Kept)
+    known: Kept = field(default_factory=lambda: Kept(MAX_NUMBERS))
 
     def effective(self, logits: np.ndarray, seen: Tokens, at: Address) -> Row:  # logits float32[V]
         row = self.known.get(seen)

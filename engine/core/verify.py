@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from engine.core import exactness, rows, warp
 from engine.core.coins import MAX_SEED
 from engine.core.exactness import MIN_EXPECTED, ChiSquare
+from engine.core.kept import Kept
 from engine.core.loop import Ends, Generation, Plan
 from engine.core.rivals import Ground, Rival, rivals
-from engine.core.sharing import Kept, SharedDrafter, SharedGeneration, SharedScorer, Tokens
+from engine.core.sharing import MAX_NUMBERS, SharedDrafter, SharedGeneration, SharedScorer, Tokens
 from engine.core.tally import LENGTH, Acceptance, Tally
 from engine.core.types import Address, Drafter, Row, Rule, Sampling, Scorer, within
 from engine.errors import BadSetting
@@ -142,7 +143,7 @@ def verify(
 ) -> Finding:
     """Draw the samples and test them; `others` are the rules whose power is asked for. Raises what the loop
     raises, and what `progress` does."""
-    target_side, draft_side, known = SharedScorer(scorer), SharedDrafter(drafter), Kept()
+    target_side, draft_side, known = SharedScorer(scorer), SharedDrafter(drafter), Kept(MAX_NUMBERS)
     n, tally, outputs = question.samples, Tally(question.rule), []
     for i in range(n):
         progress(f"{i} of {n} samples", i / n)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from engine.core import replay
+from engine.core.kept import Kept
 from engine.core.loop import Generation, Plan
-from engine.core.sharing import Kept, SharedDrafter, SharedGeneration, SharedScorer
+from engine.core.sharing import SharedDrafter, SharedGeneration, SharedScorer
 from engine.core.types import Sampling
 from engine.rules import RULES
 from tests.core.toys import PROMPT, ToyDrafter, ToyScorer, random_logits
@@ -66,7 +67,7 @@ def test_a_context_has_one_row_whatever_pass_computed_it():
 
 
 def test_what_was_used_longest_ago_is_forgotten_first():
-    kept = Kept(max_numbers=10)
+    kept = Kept(room=10)
     kept.put("a", 1, 4)
     kept.put("b", 2, 4)
     assert kept.get("a") == 1

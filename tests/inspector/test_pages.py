@@ -54,7 +54,7 @@ def test_what_is_kept_has_a_limit_and_the_least_used_goes_first():
     for lo in (100, 110, 100, 120, 100, 110):
         pages.text(1, lo, lo + 10)
     assert [lo for lo, _ in controller.made] == [100, 110, 120, 110]
-    assert pages.size <= pages.kept
+    assert pages.kept.size <= pages.kept.room
 
 
 def test_a_missing_session_is_the_controllers_error():
