@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from inspector import ui
 from inspector.controller import Controller
 from tests.browser.fake import FakeController
-from tests.browser.toy import toy_controller
+from tests.browser.toy import open_toy
 
 pytestmark = pytest.mark.browser
 LOCAL_SCHEMES = ("data", "blob", "about")
@@ -117,7 +117,5 @@ def controller() -> FakeController:
 @pytest.fixture
 def toy(tmp_path) -> Iterator[Controller]:
     """The real controller over a database of its own, on the toy pair: no model is loaded."""
-    controller = toy_controller(tmp_path / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path / "toy.sqlite") as controller:
+        yield controller

@@ -11,17 +11,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from inspector.controller import Controller
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import open_toy, run
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
 def toy(tmp_path) -> Iterator[Controller]:
-    controller = toy_controller(tmp_path / "toy.sqlite", pace=0.02)
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path / "toy.sqlite", pace=0.02) as controller:
+        yield controller
 
 
 @pytest.fixture

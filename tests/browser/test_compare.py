@@ -17,7 +17,7 @@ from engine.rules import RULES
 from inspector import lane_tables, view_model
 from inspector.lane_lines import COLUMNS
 from tests.browser.fake import FakeController
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import open_toy, run
 
 pytestmark = pytest.mark.browser
 FIVE = ["stochastic", "sampler-match", "block", "lenient", "fault-shared-coin"]
@@ -26,17 +26,15 @@ FIVE = ["stochastic", "sampler-match", "block", "lenient", "fault-shared-coin"]
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     """A session, five re-runs of it, a branch and the branch's re-run."""
-    controller = toy_controller(tmp_path_factory.mktemp("compare") / "toy.sqlite")
-    session = run(controller, max_tokens=48, seed=3, top_p=0.95, drafter="lookup")
-    for child in controller.rerun(session, FIVE):
-        controller.wait(child)
-    branched = controller.branch(session, 4, " cat")
-    controller.wait(branched)
-    (grandchild,) = controller.rerun(branched, ["block"])
-    controller.wait(grandchild)
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path_factory.mktemp("compare") / "toy.sqlite") as controller:
+        session = run(controller, max_tokens=48, seed=3, top_p=0.95, drafter="lookup")
+        for child in controller.rerun(session, FIVE):
+            controller.wait(child)
+        branched = controller.branch(session, 4, " cat")
+        controller.wait(branched)
+        (grandchild,) = controller.rerun(branched, ["block"])
+        controller.wait(grandchild)
+        yield controller
 
 
 @pytest.fixture

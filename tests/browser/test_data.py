@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from inspector.controller import Controller
 from storage import Store
 from storage.queries import QUERIES
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import open_toy, run
 
 pytestmark = pytest.mark.browser
 
@@ -20,13 +20,11 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def toy(tmp_path) -> Iterator[Controller]:
     """A session, a re-run and a branch of it."""
-    controller = toy_controller(tmp_path / "toy.sqlite")
-    first = run(controller, prompt="Why is the sea blue?", max_tokens=24)
-    for child in (controller.rerun(first, ["block"])[0], controller.branch(first, 3, " cat")):
-        controller.wait(child)
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path / "toy.sqlite") as controller:
+        first = run(controller, prompt="Why is the sea blue?", max_tokens=24)
+        for child in (controller.rerun(first, ["block"])[0], controller.branch(first, 3, " cat")):
+            controller.wait(child)
+        yield controller
 
 
 @pytest.fixture

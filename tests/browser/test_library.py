@@ -4,14 +4,13 @@ real browser over the real controller and store."""
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from inspector.controller import Controller
 from tests.browser.toy import run
+from tests.browser.waiting import comes
 
 pytestmark = pytest.mark.browser
 
@@ -33,14 +32,6 @@ def ids(page: Page) -> list[str]:
     """The sessions in the list, read in one look: it may change between two."""
     keys = page.locator(".ds-session").evaluate_all("(rows) => rows.map((row) => row.dataset.key)")
     return [key.removeprefix("session-") for key in keys]
-
-
-def comes(page: Page, holds: Callable[[], bool]) -> None:
-    """Wait for what the page shows before it is so, or what no locator can say."""
-    deadline = time.monotonic() + 10
-    while not holds() and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-    assert holds()
 
 
 def shows(page: Page, expected: list[str]) -> None:

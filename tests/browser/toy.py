@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -113,9 +114,11 @@ class ToyWorker(Worker):
                 job(models)
 
 
-def toy_controller(path: Path, pace: float = 0.0, hostile: float = 0.0) -> Controller:
-    """A controller over a new database; close it and its store."""
-    return Controller(Store.open(path), ToyWorker(pace, hostile))
+@contextmanager
+def open_toy(path: Path, pace: float = 0.0, hostile: float = 0.0) -> Iterator[Controller]:
+    """A controller over a new database, closed at the end with its store."""
+    with Store.open(path) as store, closing(Controller(store, ToyWorker(pace, hostile))) as controller:
+        yield controller
 
 
 def run(controller: Controller, **settings) -> int:

@@ -16,15 +16,13 @@ from engine.errors import BadSetting
 from inspector import lane_lines, lane_tables
 from inspector.lanes import MAX_LANES, lane_of
 from inspector.static_page import record
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import open_toy, run
 
 
 @pytest.fixture
 def toy(tmp_path):
-    controller = toy_controller(tmp_path / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path / "toy.sqlite") as controller:
+        yield controller
 
 
 def rerun(controller, session_id: int, *lanes) -> list[int]:

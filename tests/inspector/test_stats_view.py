@@ -13,16 +13,14 @@ from inspector.figures import LOOK
 from inspector.stats_view import Statistics, own, with_store
 from inspector.tail import encode
 from storage import Store
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import open_toy, run
 from tests.storage.factories import started
 
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
-    controller = toy_controller(tmp_path_factory.mktemp("toy") / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path_factory.mktemp("toy") / "toy.sqlite") as controller:
+        yield controller
 
 
 @pytest.fixture(scope="module")

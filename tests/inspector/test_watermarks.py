@@ -18,7 +18,7 @@ from engine.verification import Verification
 from inspector import faults, live, report, static_page, verify_report
 from inspector.many import Comparison
 from storage import Store
-from tests.browser.toy import run, toy_controller
+from tests.browser.toy import open_toy, run
 
 ENGINE = "faulty on purpose: rows shifted by one"
 RULE = "faulty on purpose: rule “refill from p”"
@@ -27,10 +27,8 @@ BOTH = "faulty on purpose: rows shifted by one and rule “refill from p”"
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
-    controller = toy_controller(tmp_path_factory.mktemp("marks") / "toy.sqlite")
-    yield controller
-    controller.close()
-    controller.store.close()
+    with open_toy(tmp_path_factory.mktemp("marks") / "toy.sqlite") as controller:
+        yield controller
 
 
 @pytest.fixture(scope="module")
