@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.waiting import pick_rules
+
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 LOADING = 120_000  # ms: the models may load while the page waits
 
@@ -38,8 +40,7 @@ def test_run_inspect_and_compare_on_the_bundled_pair(bundled_controller, serve, 
     expect(panel).to_contain_text(f"{rejected.verdict.mass:.3g}")
 
     page.get_by_role("button", name="Compare").click()
-    for box in page.locator(".ds-rulepick input[type=checkbox]").all():
-        box.set_checked(box.get_attribute("value") in ("stochastic", "sampler-match"))
+    pick_rules(page, "stochastic", "sampler-match")
     page.get_by_role("button", name="Re-run under these rules").click()
     expect(page.get_by_text("reproduced", exact=True)).to_be_visible(timeout=LOADING)
     lanes = bundled_controller.lanes(

@@ -18,6 +18,7 @@ from inspector import lane_tables, view_model
 from inspector.lane_lines import COLUMNS
 from tests.browser.fake import FakeController
 from tests.browser.toy import open_toy, run
+from tests.browser.waiting import pick_rules
 
 pytestmark = pytest.mark.browser
 FIVE = ["stochastic", "sampler-match", "block", "lenient", "fault-shared-coin"]
@@ -178,8 +179,7 @@ def test_parameters_drafters_and_k_make_lanes_of_their_own(serve, open_page):
     controller = FakeController()
     session = controller.finished()
     page = open_page(f"{serve(controller)}?s={session}&view=compare")
-    for box in page.locator(".ds-rulepick input[type=checkbox]").all():
-        box.set_checked(box.get_attribute("value") == "lenient")
+    pick_rules(page, "lenient")
     field = page.get_by_label("Lenience: leniency")
     field.fill("7")
     assert field.get_attribute("aria-invalid") is not None
@@ -213,8 +213,7 @@ def test_a_re_judged_lane_ends_where_it_parts_and_is_never_taken_for_a_run(toy, 
     page = at("lanes=1,5&r=0&i=0")
     sessions = toy.store.number_of_sessions()
     page.locator(".ds-chooser > summary").click()
-    for box in page.locator(".ds-rulepick input[type=checkbox]").all():
-        box.set_checked(box.get_attribute("value") in ("argmax", "stochastic"))
+    pick_rules(page, "argmax", "stochastic")
     page.get_by_role("button", name="Re-judge, no model").click()
     rows = page.locator(".ds-metrics tbody tr")
     expect(rows).to_have_count(4, timeout=20_000)
@@ -233,6 +232,7 @@ def test_a_re_judged_lane_ends_where_it_parts_and_is_never_taken_for_a_run(toy, 
     expect(hatched.first).to_have_text("needs a run")
     expect(page.locator(".ds-numbers thead")).to_contain_text("re-judged")
     expect(page.locator("tr[data-column=ms_per_token] td").last).to_have_text("–")
+    page.wait_for_url(re.compile("1~argmax"))
     again = open_page(page.url)
     expect(again.locator(".ds-metrics tbody tr")).to_have_count(4, timeout=20_000)
     expect(again.locator(".ds-metrics tbody tr").nth(3)).to_contain_text("ends here")

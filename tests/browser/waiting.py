@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 
 def comes(page: Page, holds: Callable[[], bool], seconds: float = 15) -> None:
@@ -14,3 +14,11 @@ def comes(page: Page, holds: Callable[[], bool], seconds: float = 15) -> None:
     while not holds() and time.monotonic() < deadline:
         page.wait_for_timeout(50)
     assert holds()
+
+
+def pick_rules(page: Page, *rules: str) -> None:
+    """Tick these rules in Compare and no other. The list is drawn a frame after the view is opened."""
+    boxes = page.locator(".ds-rulepick input[type=checkbox]")
+    expect(boxes.first).to_be_visible()
+    for box in boxes.all():
+        box.set_checked(box.get_attribute("value") in rules)
