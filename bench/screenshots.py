@@ -26,15 +26,21 @@ PROMPT = "Why is the sky blue? Answer in two sentences."
 RULES = ("stochastic", "block", "typical")
 MOST_BYTES = 250_000
 
-#: name -> what the address adds, the window, the theme, and what must be on the page first.
+#: name -> the link ({here}: the rejection, {lanes}: the session and its lanes), the window, the theme, and what
+#: must be on the page first.
 SHOTS = {
-    "inspect": ("", (1440, 900), "light", ".ds-card"),
-    "inspect-dark": ("", (1440, 900), "dark", ".ds-card"),
-    "rules": ("&pane=rules", (1440, 900), "light", "#ds-under table"),
-    "laws": ("&pane=laws", (1440, 900), "light", ".ds-lawbars"),
-    "compare": ("&view=compare", (1440, 1000), "light", ".ds-stave .is-divergence"),
-    "stats": ("&view=stats", (1440, 1420), "light", ".is-stages .main-svg"),
-    "narrow": ("", (700, 1100), "light", ".ds-card"),
+    "inspect": ("{here}", (1440, 900), "light", ".ds-card"),
+    "inspect-dark": ("{here}", (1440, 900), "dark", ".ds-card"),
+    "rules": ("{here}&pane=rules", (1440, 900), "light", "#ds-under table"),
+    "laws": ("{here}&pane=laws", (1440, 900), "light", ".ds-lawbars"),
+    "compare": ("{here}&view=compare&lanes={lanes}", (1440, 1000), "light", ".ds-stave .is-divergence"),
+    "stats": ("{here}&view=stats", (1440, 1420), "light", ".is-stages .main-svg"),
+    "data": ("{here}&view=data", (1440, 900), "light", ".ds-whole textarea"),
+    "lab": ("?view=lab", (1440, 1100), "light", ".ds-lab"),
+    "tour": ("?tour=2", (1440, 900), "light", ".ds-tourkicker"),
+    "faults": ("?view=faults", (1440, 1100), "dark", ".ds-faultwords"),
+    "present": ("{here}&present=decision", (1280, 720), "light", ".ds-presentbar"),
+    "narrow": ("{here}", (700, 1100), "light", ".ds-card"),
 }
 
 
@@ -52,13 +58,14 @@ def main() -> None:
     ):
         session, lanes = sessions(controller, asked.prompt, asked.seed)
         place = rejection(controller, session)
+        words = {
+            "here": f"?s={session}&r={place[0]}&i={place[1]}",
+            "lanes": ",".join(map(str, [session, *lanes])),
+        }
         url = ui.launch(controller, wait=False)
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        for name, (more, size, theme, ready) in SHOTS.items():
-            address = f"{url}?s={session}&r={place[0]}&i={place[1]}{more}"
-            if "compare" in more:
-                address += f"&lanes={','.join(map(str, [session, *lanes]))}"
-            save(name, shot(browser, address, size, theme, ready))
+        for name, (link, size, theme, ready) in SHOTS.items():
+            save(name, taken(opened(browser, url + link.format(**words), size, theme, ready)))
         exactness(browser, url)
         browser.close()
 
@@ -91,15 +98,9 @@ def rejection(controller: Controller, session: int) -> tuple[int, int]:
     return min(found)[2:]
 
 
-def shot(browser: Browser, address: str, size: tuple[int, int], theme: str, ready: str) -> bytes:
-    page = opened(browser, address, size, theme)
-    page.locator(ready).first.wait_for(timeout=60_000)
-    return taken(page)
-
-
 def exactness(browser: Browser, url: str) -> None:
     """The exactness tab with a finished verification."""
-    page = opened(browser, f"{url}?view=exactness", (1440, 1000), "light")
+    page = opened(browser, f"{url}?view=exactness", (1440, 1000), "light", ".ds-session")
     page.locator("[data-key='session-2']").click()
     page.get_by_role("button", name="Exactness", exact=True).click()
     page.get_by_role("button", name="Verify").click()
@@ -107,10 +108,10 @@ def exactness(browser: Browser, url: str) -> None:
     save("exactness", taken(page))
 
 
-def opened(browser: Browser, address: str, size: tuple[int, int], theme: str) -> Page:
+def opened(browser: Browser, address: str, size: tuple[int, int], theme: str, ready: str) -> Page:
     page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=theme)
     page.goto(address)
-    page.locator(".ds-session").first.wait_for(timeout=60_000)
+    page.locator(ready).first.wait_for(timeout=60_000)
     return page
 
 

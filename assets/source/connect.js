@@ -67,15 +67,17 @@ export function connect(store, source, signal) {
   };
   signal.addEventListener("abort", store.subscribe(reachWanted));
 
-  // Fetches the rows of the selected round that did not come with it, where they are shown.
+  // Fetches the rows of the selected round that did not come with it, where they are shown: once, and once more
+  // when the reader comes back to a round whose rows did not come.
+  let widened = "";
   const widen = () => {
     const { focus, cursor, sessions } = state();
     const session = sessions[focus];
     if (!source.wide || !cursor || !session?.wide || !needsWide(state()) || session.wide.has(cursor.round))
       return;
-    const key = `${focus} ${cursor.round} wide`;
-    if (filling.has(key) || !roundAt(session, cursor.round)) return;
-    filling.add(key);
+    const key = `${focus} ${cursor.round}`;
+    if (widened === key || !roundAt(session, cursor.round)) return;
+    widened = key;
     guarded(async () => {
       const page = await source.wide(focus, cursor.round);
       if (page?.rounds.length)

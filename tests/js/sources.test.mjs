@@ -177,3 +177,24 @@ test("the far end is fetched at once, whatever is still missing in front of it",
   assert.equal(store.get().sessions[1].tally.rounds, 450);
   close();
 });
+
+test("rows that did not come are asked for again when the reader comes back, and not before", async () => {
+  const asked = [];
+  const wide = (id, index) => {
+    asked.push(index);
+    if (asked.length === 1) return Promise.reject(new Error("The line was cut."));
+    return Promise.resolve({ rounds: [rounds[index]], pieces: {} });
+  };
+  const { store, line, close } = wired({ wide });
+  store.dispatch({ type: "option", name: "bars", value: 16 });
+  await line.open(1);
+  await settled();
+  assert.equal(store.get().error.message, "The line was cut.");
+  assert.deepEqual(asked, [0], "a failure asks nothing by itself");
+  for (const index of [5, 0, 5, 0]) {
+    store.dispatch({ type: "cursor", round: index, pos: 0 });
+    await settled();
+  }
+  assert.deepEqual(asked, [0, 5, 0], "and what came is kept");
+  close();
+});
