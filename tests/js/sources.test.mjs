@@ -19,8 +19,8 @@ const settled = async () => {
   for (let turn = 0; turn < 60; turn += 1) await new Promise(setImmediate);
 };
 
-// A line between a store and a source that counts its pages and can speak.
-function wired(changes = {}) {
+// A line between a store and a source that counts its pages and can speak; cut when the test ends.
+function wired(t, changes = {}) {
   const asked = [];
   const followed = [];
   const source = {
@@ -37,6 +37,7 @@ function wired(changes = {}) {
     ...changes,
   };
   const closing = new AbortController();
+  t.after(() => closing.abort());
   const store = createStore();
   return {
     store,
@@ -44,12 +45,11 @@ function wired(changes = {}) {
     followed,
     source,
     line: connect(store, source, closing.signal),
-    close: () => closing.abort(),
   };
 }
 
-test("opening a session fetches its rounds a page at a time, each once", async () => {
-  const { store, asked, line, followed, close } = wired();
+test("opening a session fetches its rounds a page at a time, each once", async (t) => {
+  const { store, asked, line, followed } = wired(t);
   await line.open(1);
   await settled();
   assert.deepEqual(asked, [
@@ -62,11 +62,10 @@ test("opening a session fetches its rounds a page at a time, each once", async (
   assert.equal(store.get().sessions[1].rounds.length, 450);
   assert.equal(store.get().sessions[1].pieces[10], " the");
   assert.deepEqual(followed, [], "a finished session needs no tail");
-  close();
 });
 
-test("a delta that comes too early is back-filled, not mixed in", async () => {
-  const { store, asked, source, close } = wired();
+test("a delta that comes too early is back-filled, not mixed in", async (t) => {
+  const { store, asked, source } = wired(t);
   source.say({
     updates: [{ s: 1, n: 450, status: "running", lo: 448, rounds: rounds.slice(448), pieces: {} }],
   });
@@ -76,12 +75,11 @@ test("a delta that comes too early is back-filled, not mixed in", async () => {
     store.get().sessions[1].rounds.map((one) => one.i),
     rounds.map((one) => one.i),
   );
-  close();
 });
 
-test("a live session is followed, with its lanes while they are on view", async () => {
+test("a live session is followed, with its lanes while they are on view", async (t) => {
   const live = { ...head, rounds: 0, status: "running" };
-  const { line, followed, source, close } = wired({
+  const { line, followed, source } = wired(t, {
     head: (id) => Promise.resolve({ ...live, id }),
     rerun: (id, lanes) => Promise.resolve({ sessions: lanes.map((_, i) => id + 1 + i) }),
   });
@@ -91,13 +89,12 @@ test("a live session is followed, with its lanes while they are on view", async 
   await line.view("compare");
   await line.compare.rerun([{ rule: "stochastic" }, { rule: "block" }]);
   assert.deepEqual(followed.at(-1), [1, 2, 3]);
-  close();
 });
 
-test("a re-judged lane is asked for once, and is a lane like the others", async () => {
+test("a re-judged lane is asked for once, and is a lane like the others", async (t) => {
   const judged = [];
   const line_ = { rule: "argmax", params: {}, asked: "argmax", rule_reason: "", status: "needs a run" };
-  const { store, line, followed, close } = wired({
+  const { store, line, followed } = wired(t, {
     rerun: () => Promise.resolve({ sessions: [] }),
     rejudged(id, lanes) {
       judged.push([id, lanes]);
@@ -125,16 +122,14 @@ test("a re-judged lane is asked for once, and is a lane like the others", async 
   line.compare.dropLane("1~argmax");
   assert.deepEqual([store.get().lanes, store.get().against], [[1], null]);
   assert.ok(followed.flat().every((id) => typeof id === "number"));
-  close();
 });
 
-test("a failing call is a banner with its hint", async () => {
+test("a failing call is a banner with its hint", async (t) => {
   const broken = () =>
     Promise.reject(Object.assign(new Error("There is no session 9."), { hint: "Choose one." }));
-  const { store, line, close } = wired({ head: broken });
+  const { store, line } = wired(t, { head: broken });
   await line.open(9);
   assert.deepEqual(store.get().error, { message: "There is no session 9.", hint: "Choose one." });
-  close();
 });
 
 test("a live source reads JSON strings once and turns an error answer into an error", async () => {
@@ -163,8 +158,8 @@ test("a recording is searched by title and offers nothing it cannot do", async (
   assert.equal(source.stop, undefined);
 });
 
-test("the far end is fetched at once, whatever is still missing in front of it", async () => {
-  const { store, asked, line, close } = wired();
+test("the far end is fetched at once, whatever is still missing in front of it", async (t) => {
+  const { store, asked, line } = wired(t);
   await line.open(1, { round: 440, pos: 1 });
   for (let turn = 0; turn < 6; turn += 1) await new Promise(setImmediate);
   assert.ok(
@@ -175,19 +170,18 @@ test("the far end is fetched at once, whatever is still missing in front of it",
   await settled();
   assert.equal(store.get().sessions[1].rounds.length, 450);
   assert.equal(store.get().sessions[1].tally.rounds, 450);
-  close();
 });
 
-test("rows that did not come are asked for again when the reader comes back, and not before", async () => {
+test("rows that did not come are asked for again when the reader comes back, and not before", async (t) => {
   const asked = [];
   const wide = (id, index) => {
     asked.push(index);
     if (asked.length === 1) return Promise.reject(new Error("The line was cut."));
     return Promise.resolve({ rounds: [rounds[index]], pieces: {} });
   };
-  const { store, line, close } = wired({ wide });
+  const { store, line } = wired(t, { wide });
   store.dispatch({ type: "option", name: "bars", value: 16 });
-  await line.open(1);
+  await line.open(1, { round: 0, pos: 0 });
   await settled();
   assert.equal(store.get().error.message, "The line was cut.");
   assert.deepEqual(asked, [0], "a failure asks nothing by itself");
@@ -196,5 +190,4 @@ test("rows that did not come are asked for again when the reader comes back, and
     await settled();
   }
   assert.deepEqual(asked, [0, 5, 0], "and what came is kept");
-  close();
 });
