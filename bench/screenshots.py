@@ -26,8 +26,8 @@ PROMPT = "Why is the sky blue? Answer in two sentences."
 RULES = ("stochastic", "block", "typical")
 MOST_BYTES = 250_000
 
-#: name -> the link ({here}: the rejection, {lanes}: the session and its lanes), the window, the theme, and what
-#: must be on the page first.
+#: name -> the link ({here}: the rejection, {lanes}: the session and its lanes), the window, the theme, and
+#: what must be on the page first.
 SHOTS = {
     "inspect": ("{here}", (1440, 900), "light", ".ds-card"),
     "inspect-dark": ("{here}", (1440, 900), "dark", ".ds-card"),

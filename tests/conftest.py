@@ -1,4 +1,7 @@
-"""A tiny target and a tiny drafter on disk, and controllers that many tests share. MLX loads on demand."""
+"""A tiny target and a tiny drafter on disk, the bundled pair, and controllers that many tests share.
+
+MLX loads on demand.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,22 @@ def bundled_controller(tmp_path_factory):
         closing(Controller(store)) as shared,
     ):
         yield shared
+
+
+@pytest.fixture(scope="session")
+def bundled():
+    """The target of the bundled pair, on this thread."""
+    from engine.mlx_backend import load
+
+    return load.load_target("bundled")
+
+
+@pytest.fixture(scope="session")
+def bundled_3bit(bundled):
+    """Its drafter of the same weights in three bits."""
+    from engine.mlx_backend import load
+
+    return load.load_drafter("self:3bit", bundled)
 
 
 @pytest.fixture

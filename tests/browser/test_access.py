@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from inspector.controller import Controller
 from tests.browser.toy import open_toy, run
+from tests.browser.waiting import still
 
 pytestmark = pytest.mark.browser
 
@@ -32,8 +33,8 @@ def shelf(toy) -> Controller:
 
 def violations(page: Page) -> list[str]:
     """What axe finds in the whole page, worst first, with the elements it is about."""
-    page.wait_for_timeout(600)  # contrast is judged on what has faded in
-    found = Axe().run(page).response["violations"]
+    still(page)  # contrast is judged on what has faded in
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{one['id']} ({one['impact']}): {one['help']}: "
         + "; ".join(f"{node['target']} {node['html'][:120]}" for node in one["nodes"][:4])
@@ -46,7 +47,14 @@ def check(page: Page) -> None:
     assert not found, "\n".join(found)
 
 
-VIEWS = ["", "&view=compare&lanes=1,2", "&view=stats", "&view=stats&tables=1", "&view=exactness"]
+#: What a link adds -> what is on the view once all of it has come.
+VIEWS = {
+    "": ".ds-card",
+    "&view=compare&lanes=1,2": ".ds-staff .ds-token",
+    "&view=stats": ".is-stages .main-svg",
+    "&view=stats&tables=1": ".is-stages table",
+    "&view=exactness": ".ds-verifyform",
+}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -54,10 +62,10 @@ def test_axe_finds_nothing_on_any_view(shelf, serve, open_page, theme):
     url = serve(shelf)
     page = open_page(f"{url}?s=1&r=1", color_scheme=theme)
     found = {}
-    for view in VIEWS:
+    for view, content in VIEWS.items():
         page.goto(f"{url}?s=1&r=1{view}")
-        expect(page.locator(".ds-session").first).to_be_visible(timeout=20_000)
-        page.wait_for_timeout(700)
+        for part in (".ds-session", content):
+            expect(page.locator(part).first).to_be_visible(timeout=20_000)
         found[view] = violations(page)
     assert not any(found.values()), "\n".join(
         f"{view}: {line}" for view, lines in found.items() for line in lines
@@ -169,8 +177,9 @@ def test_twice_the_size_fits_without_scrolling_sideways(shelf, serve, open_page,
     """200 % zoom of a 1440 px window leaves 720 CSS pixels."""
     page = open_page(f"{serve(shelf)}?s=1&r=1{view}")
     page.set_viewport_size({"width": 720, "height": 450})
-    expect(page.locator(".ds-session").first).to_be_attached(timeout=20_000)
-    page.wait_for_timeout(800)
+    for part in (".ds-session", VIEWS[view]):
+        expect(page.locator(part).first).to_be_attached(timeout=20_000)
+    still(page)
     over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert over <= 0
 

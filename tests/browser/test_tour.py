@@ -187,7 +187,7 @@ def test_the_card_hides_nothing_of_what_it_speaks_of(url, open_page, size):
     for n, panel in LOOKED_AT.items():
         page.goto(f"{url}?tour={n}")
         card(page, n)
-        page.wait_for_timeout(2000)  # what stands above it comes in, and it is brought into sight again
+        page.wait_for_timeout(600)  # what stands above it comes in, and it is brought into sight again
         comes(page, lambda panel=panel: in_sight(page, panel, size))
         box, other = page.locator(".ds-tour").bounding_box(), page.locator(panel).bounding_box()
         beside = other["x"] >= box["x"] + box["width"] - 1

@@ -16,6 +16,19 @@ def comes(page: Page, holds: Callable[[], bool], seconds: float = 15) -> None:
     assert holds()
 
 
+STILL = """() => Promise.race([
+    Promise.allSettled(document.getAnimations()
+        .filter((one) => one.effect.getComputedTiming().endTime !== Infinity)
+        .map((one) => one.finished)),
+    new Promise((done) => setTimeout(done, 5000)),
+]).then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))"""
+
+
+def still(page: Page) -> None:
+    """Wait until what fades or slides has done so, and two frames more. What pulses for ever is left."""
+    page.evaluate(STILL)
+
+
 def pick_rules(page: Page, *rules: str) -> None:
     """Tick these rules in Compare and no other. The list is drawn a frame after the view is opened."""
     boxes = page.locator(".ds-rulepick input[type=checkbox]")

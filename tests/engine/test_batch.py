@@ -348,9 +348,8 @@ def test_the_worker_runs_a_batch_and_withdraws_one_that_waits(monkeypatch):
 
 
 @pytest.mark.model
-def test_on_the_bundled_pair_six_rules_decide_as_they_would_alone():
-    target = load.load_target("bundled")
-    pair = Pair(target, load.scorer(target), load.load_drafter("self:3bit", target), {})
+def test_on_the_bundled_pair_six_rules_decide_as_they_would_alone(bundled, bundled_3bit):
+    pair = Pair(bundled, load.scorer(bundled), bundled_3bit, {})
     runs = [
         asked(
             prompt="Why is the sky blue?", raw=False, sampling=Sampling(), rule=rule, seed=seed, max_tokens=6

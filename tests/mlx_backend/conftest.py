@@ -1,4 +1,4 @@
-"""A tiny model for every test, and the bundled pair once a run."""
+"""A tiny model for every test."""
 
 # OpenBLAS has to be in the process before mlx is.
 from engine.mlx_backend import load
@@ -24,13 +24,3 @@ def tiny_target():
     model = tiny.random_model()
     text = load.Text(tiny.tokenizer(), "tiny")
     return load._finished("tiny", model, text, tiny.config(), "float32")
-
-
-@pytest.fixture(scope="session")
-def bundled():
-    return load.load_target("bundled")
-
-
-@pytest.fixture(scope="session")
-def bundled_3bit(bundled):
-    return load.load_drafter("self:3bit", bundled)
