@@ -94,7 +94,7 @@ def test_it_needs_no_session_and_the_engine_agrees(opened):
     expect(line).to_have_text(["fault-one-token-residual", "70.0\u00a0%", "1.19", "0.0143", "0.0231"])
 
 
-#: One rule of each kind: a coin each, whole blocks, a race, a bound, a look ahead, a fault; tests/lab has all.
+#: One rule of each kind: a coin each, blocks, a race, a bound, a look ahead, a fault; tests/lab has all.
 KINDS = ("stochastic", "block", "gumbel", "lenient", "fly", "fault-shared-coin")
 
 
