@@ -44,8 +44,8 @@ function drawn(round, rule) {
   };
 }
 
-// { at, sides: [baseline, lane], kind, sameDraft, sameCoin, rowsApart, sentence }; null where a lane has no
-// decision there. `kind` is coin, draw, drafts, rounds or rows.
+// { at, sides: [baseline, lane], kind, sameDraft, sameCoin, rows, sentence }; null where a lane has no decision
+// there. `kind` is coin, draw, drafts, rounds or rows; `rows` says why p differs, "" where it does not.
 export function whyTheyPart(baseline, lane, at) {
   const sides = [decisionAt(baseline, at), decisionAt(lane, at)];
   if (sides.includes(null)) return null;
@@ -62,7 +62,7 @@ export function whyTheyPart(baseline, lane, at) {
     kind,
     sameDraft,
     sameCoin,
-    rowsApart,
+    rows: rowsApart > 0 ? rowsWords(rowsApart, heads) : "",
     sentence: SENTENCES[kind](sides, at, heads, sameCoin),
   };
 }
@@ -73,8 +73,20 @@ function kindOf([a, b], both, sameDraft) {
   return a.fate === "accepted" || b.fate === "accepted" ? "coin" : "draw";
 }
 
-// How far p of the same draft is apart in the two lanes: 0, or what other passes or other drafts before make.
+// How far p of the same draft is apart in the two lanes. They agree up to here, so it should be 0.
 const apart = (a, b) => (a.p === null || b.p === null || a.x !== b.x ? 0 : Math.abs(a.p - b.p));
+
+// More than passes of other widths move a probability in float32.
+const ROUNDING = 1e-3;
+
+function rowsWords(rowsApart, heads) {
+  const faulty = heads.find(({ fault }) => fault);
+  const rounding = "rounding, where the models read the same tokens in passes of other widths";
+  const other =
+    "more than rounding makes in float32. Weights of fewer bits, another machine, another version of a library, or a bug";
+  const why = faulty?.watermark ?? (rowsApart < ROUNDING ? rounding : other);
+  return `p of the draft differs by ${decimal(rowsApart)} between the lanes: ${why}.`;
+}
 
 const SENTENCES = { coin: byCoin, draw: byDraw, drafts: byDrafts, rounds: byRounds, rows: byRows };
 

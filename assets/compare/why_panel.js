@@ -76,7 +76,7 @@ function contents(baseline, lane, actions) {
     el("p", { class: "ds-whysentence" }, sentence(found.sentence, baseline, lane)),
     pictures(found),
     table(found, baseline, lane),
-    found.rowsApart > 0 ? el("p", { class: "ds-hint" }, rowsText(found)) : null,
+    found.rows ? el("p", { class: "ds-hint" }, found.rows) : null,
     el("div", { class: "ds-whyfoot" }, there, el("span", { class: "ds-hint" }, ending(baseline, lane))),
   ];
 }
@@ -88,9 +88,6 @@ function sentence(parts, baseline, lane) {
   const piece = (id) => baseline.piece(id) ?? lane.piece(id);
   return parts.map((part) => (typeof part === "string" ? part : quoted(piece(part.token))));
 }
-
-const rowsText = ({ rowsApart }) =>
-  `p of the draft differs by ${decimal(rowsApart)} between the lanes: the models read these tokens in passes of other widths, or behind other drafts.`;
 
 function ending(baseline, lane) {
   if (isLive(baseline.session.status) || isLive(lane.session.status)) return "Both are not finished yet.";

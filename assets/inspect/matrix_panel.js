@@ -114,11 +114,11 @@ function badges(rule, judged, head) {
   }
   if (rule.drafts_otherwise && rule.id !== own) {
     const title = "this rule draws its drafts in another way: under it, other tokens would have been drafted";
-    out.push(el("em", { class: "ds-kind", title }, "would have drafted otherwise"));
+    out.push(el("em", { class: "ds-kind", title }, "other drafts"));
   }
   if (rule.greedy_only && rule.id !== own) {
     out.push(
-      el("em", { class: "ds-kind", title: "lossless where both rows are one-hot" }, "exact at T = 0 only"),
+      el("em", { class: "ds-kind", title: "exact where both rows are one-hot, at T = 0" }, "T = 0 only"),
     );
   }
   return out;

@@ -123,7 +123,7 @@ export const CARDS = [
     done: (state) => state.pane === "rules",
     show: "?s=0&r=6&i=2&pane=rules",
     after:
-      "A line for each rule: ✓ accepted, ✗ rejected, – untested, then the token that follows. Lossless rules keep the target's text, whatever they accept; the biased ones do not.",
+      "A line for each rule: ✓ accepted, ✗ rejected, – untested, then the token that follows. Lossless rules write as the target would, whatever they accept; the biased ones do not.",
   },
   {
     id: "biased",

@@ -202,7 +202,7 @@ def test_the_matrix_shows_what_every_rule_would_have_done(ran, serve, open_page)
         n, k = line.n_accepted, done.block.k
         assert fates == ["✓"] * n + (["✗"] if n < k else []) + ["–"] * (k - n - 1), line.rule
     expect(page.locator("tr.is-own")).to_have_attribute("data-rule", "stochastic")
-    otherwise = page.locator("tr[data-rule]:has-text('would have drafted otherwise')")
+    otherwise = page.locator("tr[data-rule]:has-text('other drafts')")
     assert {row.get_attribute("data-rule") for row in otherwise.all()} == {
         "gumbel",
         "fault-softmax-q",

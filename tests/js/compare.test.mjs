@@ -8,6 +8,7 @@ import { chosenLane, judgedId, judgedOf, laneName, moved, without } from "../../
 import { rowText } from "../../assets/compare/lane_list.js";
 import { meeting, meetingText } from "../../assets/compare/meet.js";
 import { asCsv, asMarkdown, best, written } from "../../assets/compare/table.js";
+import { whyTheyPart } from "../../assets/compare/why.js";
 import { round } from "./rounds.mjs";
 
 const tokens = (text) => [...text].map((id) => ({ id }));
@@ -192,4 +193,23 @@ test("a row that differs is named with its size", () => {
   const row = { side: "p", position: 12, round: 3, largest: 2.1e-7, tv: 4e-7, token: 5 };
   assert.match(rowText(row), /p at position 12 \(round 3\), by up to 2\.1 × 10⁻⁷/);
   assert.match(rowText(null), /All rows/);
+});
+
+// Two lanes of one round, kept in one and rejected in the other, whose rows p are this far apart.
+function rowsOf(apart, head = {}) {
+  const session = (fates, more) => ({
+    head: { rule: "stochastic", params: {}, drafter: "self:3bit", seed: 0, ...more },
+    rounds: [round(0, fates)],
+  });
+  const lane = session("r", head);
+  lane.rounds[0].positions[0].p += apart;
+  return whyTheyPart(session("a", {}), lane, 0).rows;
+}
+
+test("where lanes read the same tokens and p differs, the reason is said and not more", () => {
+  assert.equal(rowsOf(0), "");
+  assert.match(rowsOf(3e-6), /differs by 3.*rounding, where the models read/);
+  assert.match(rowsOf(0.126), /more than rounding makes.*or a bug\.$/);
+  const fault = { fault: "target-not-rewound", watermark: "faulty on purpose: target cache not rewound" };
+  assert.match(rowsOf(0.126, fault), /differs by 0\.126 between the lanes: faulty on purpose: target cache/);
 });
