@@ -35,7 +35,6 @@ SHOTS = {
     "laws": ("{here}&pane=laws", (1440, 900), "light", ".ds-lawbars"),
     "compare": ("{here}&view=compare&lanes={lanes}", (1440, 1000), "light", ".ds-stave .is-divergence"),
     "stats": ("{here}&view=stats", (1440, 1420), "light", ".is-stages .main-svg"),
-    "data": ("{here}&view=data", (1440, 900), "light", ".ds-whole textarea"),
     "lab": ("?view=lab", (1440, 1100), "light", ".ds-lab"),
     "tour": ("?tour=2", (1440, 900), "light", ".ds-tourkicker"),
     "faults": ("?view=faults", (1440, 1100), "dark", ".ds-faultwords"),

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import click
 
+from engine.errors import BadSetting
 from inspector import report
+from inspector.cli_compare import rules_in
 from inspector.controller import Controller
 from inspector.faults import marked
+from inspector.lanes import Judged
 from inspector.live import tell_of_another_rule
 from inspector.options import common, exit_status
 from inspector.output import TARGET, write
@@ -73,6 +76,11 @@ def wait(controller: Controller, session_id: int) -> None:
 @click.option("--with-children", is_flag=True, help="Also all that was made from it.")
 @click.option("--html", is_flag=True, help="One page that opens from disk instead of JSON Lines.")
 @click.option(
+    "--rejudge",
+    "rule_list",
+    help="With --html: its drafts under these rules, without a model, as lanes.",
+)
+@click.option(
     "-o",
     "--output",
     type=TARGET,
@@ -82,14 +90,23 @@ def wait(controller: Controller, session_id: int) -> None:
 @DB
 @click.pass_obj
 def export(
-    group_db: Path | None, db: Path | None, session_id: int, with_children: bool, html: bool, output: Path
+    group_db: Path | None,
+    db: Path | None,
+    session_id: int,
+    with_children: bool,
+    html: bool,
+    rule_list: str | None,
+    output: Path,
 ) -> None:
     """Write a session to a file: JSON Lines for `import`, or a page for people."""
+    if rule_list and not html:
+        raise BadSetting(f"--rejudge {rule_list} without --html.", "Re-judged lanes go into a page alone.")
     with Store.open(db or group_db) as store:
         controller = Controller(store)
         if html:
-            lanes = controller.family(session_id)[1:] if with_children else ()
-            data = controller.export_html(session_id, lanes).encode()
+            children = controller.family(session_id)[1:] if with_children else []
+            judged = [Judged.named(session_id, *lane) for lane in rules_in(rule_list)] if rule_list else []
+            data = controller.export_html(session_id, [*children, *judged]).encode()
         else:
             data = controller.export_jsonl(session_id, with_children)
     write(output, data)

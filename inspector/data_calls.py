@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import BadSetting
 from inspector import many_form
+from inspector.lanes import Judged, lane_of
+from inspector.own_rules import in_form
 from inspector.transfers import Transfers
 
 if TYPE_CHECKING:
@@ -39,7 +41,15 @@ def data_functions(controller: Controller) -> list[Callable[[dict], dict]]:
             raise BadSetting("0 sessions were named.", "Open a session first.")
         if request.get("children"):
             ids = controller.family(ids[0])
-        return transfers.offer(*exported(controller, ids, str(request["kind"])))
+        lanes = [lane_in(lane) for lane in request.get("lanes") or ids]
+        return transfers.offer(*exported(controller, ids, lanes, str(request["kind"])))
+
+    def lane_in(lane: int | dict) -> int | Judged:
+        """A session, or a re-judged lane; its rule may be a file of this machine where a form's may."""
+        if not isinstance(lane, dict):
+            return int(lane)
+        wanted = {"rule": str(lane["rule"]), "params": dict(lane["params"])}
+        return Judged(str(lane["id"]), int(lane["session"]), in_form(lane_of(wanted), controller.own_rules))
 
     def fetch(request: dict) -> dict:
         return transfers.fetch(str(request["file"]), int(request["start"]))
@@ -77,12 +87,15 @@ def data_functions(controller: Controller) -> list[Callable[[dict], dict]]:
     return [tokens, branch, export, fetch, expect, send, take_in, storage, sql, *seeds]
 
 
-def exported(controller: Controller, ids: list[int], kind: str) -> tuple[str, bytes]:
-    """Sessions as a file: its name and its bytes. Raises BadSetting for a kind there is not."""
+def exported(
+    controller: Controller, ids: list[int], lanes: list[int | Judged], kind: str
+) -> tuple[str, bytes]:
+    """Sessions as a file, or lanes as a page: its name and its bytes. Raises BadSetting for a kind there is
+    not."""
     if kind not in KINDS:
         raise BadSetting(f"There is no export as {kind!r}.", f"Use {' or '.join(KINDS)}.")
     more = "" if len(ids) == 1 else f"-and-{len(ids) - 1}-more"
     name = f"draftscope-{ids[0]}{more}.{kind}"
     if kind == "html":
-        return name, controller.export_html(ids[0], ids[1:]).encode()
+        return name, controller.export_html(lanes[0], lanes[1:]).encode()
     return name, controller.export_sessions(ids)

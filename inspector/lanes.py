@@ -168,6 +168,22 @@ class Lanes:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A re-judged lane by name: its id as a link writes it, the session whose drafts are judged, and the lane
+    as it is asked for."""
+
+    id: str
+    session: int
+    lane: dict = field(compare=False)
+
+    @classmethod
+    def named(cls, session_id: int, rule: str, params: Mapping[str, float]) -> Judged:
+        """The lane of a rule; its id as assets/compare/lane.js writes it, but for the shape of a number."""
+        said = "".join(f":{name}={value}" for name, value in sorted(params.items()))
+        return cls(f"{session_id}~{rule}{said}", session_id, {"rule": rule, "params": dict(params)})
+
+
+@dataclass(frozen=True)
 class JudgedLane:
     """A lane without a model: the rule that judged, the rule asked for and why they differ, the outcome, and
     the fault its drafts and rows were made with."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engine import rules
 from engine.core.branch import branched
 from engine.errors import BadSetting
+from inspector.lanes import Judged
 from inspector.transfers import MOST
 from storage import Store
 from storage.queries import QUERIES
@@ -55,7 +56,7 @@ class Sharing:
         a file that is not sound."""
         return self.store.import_sessions(data)
 
-    def export_html(self: Controller, session_id: int, lanes: Sequence[int] = ()) -> str:
+    def export_html(self: Controller, session_id: int, lanes: Sequence[int | Judged] = ()) -> str:
         """The screen over a session, and over lanes beside it, as one page that opens from disk."""
         from inspector import static_page
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from engine.errors import EngineError
 from inspector.bundle import bundle
 from inspector.columns import deflated, packed
+from inspector.lanes import Judged
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
@@ -29,15 +30,16 @@ STYLES = ("inspector.css", "inspect.css", "library.css", "data.css", "lab.css", 
 PAGE = 200
 
 
-def page(controller: Controller, session_ids: Sequence[int]) -> str:
-    """The page over these sessions, the first on view; with others beside it, the compare view.
+def page(controller: Controller, lanes: Sequence[int | Judged]) -> str:
+    """The page over these sessions, the first on view; with others beside it, re-judged ones among them, the
+    compare view.
 
     Raises EngineError for a session that has no rounds or has not ended.
     """
-    recording = record(controller, list(dict.fromkeys(session_ids)))
+    recording = record(controller, list(dict.fromkeys(lanes)))
     screen = f"globalThis.draftscope = {bundle(ASSETS, 'exported.js')};"
     held = compressed(recording) | {"code": deflated(screen)}
-    return frame(f"Draftscope session {session_ids[0]}", "static.js", STYLES, held, [screen])
+    return frame(f"Draftscope session {recording['first']['s']}", "static.js", STYLES, held, [screen])
 
 
 def frame(title: str, entry: str, sheets: Sequence[str], recording: dict, later: Sequence[str] = ()) -> str:
@@ -90,37 +92,60 @@ def compressed(recording: dict) -> dict:
     return {name: value for name, value in recording.items() if name not in large} | {"packed": found}
 
 
-def record(controller: Controller, session_ids: list[int]) -> dict:
-    """What assets/source/recorded.js plays: heads, rounds and token texts by session, as the
-    live screen has."""
-    heads, rounds, pieces = {}, {}, {}
-    for session_id in session_ids:
-        head = controller.head(session_id)
-        if head["status"] in ("queued", "running"):
-            raise EngineError(f"Session {session_id} is still running.", "Stop it, or wait for its end.")
-        key = str(session_id)
-        heads[key], rounds[key], pieces[key] = head, [], {}
-        for lo in range(0, head["rounds"], PAGE):
-            found = controller.rounds(session_id, lo, lo + PAGE)
-            rounds[key] += found["rounds"]
-            pieces[key] |= found["pieces"]
-    if not rounds[str(session_ids[0])]:
-        raise EngineError(f"Session {session_ids[0]} has no rounds to show.", "Choose another session.")
-    several = len(session_ids) > 1
+def record(controller: Controller, lanes: list[int | Judged]) -> dict:
+    """What assets/source/recorded.js plays: heads, rounds and token texts by lane, as the live screen has
+    them, and the answers about re-judged lanes, whose sessions come along."""
+    judged = {lane.id: lane for lane in lanes if isinstance(lane, Judged)}
+    named = [lane for lane in lanes if not isinstance(lane, Judged)]
+    ids = list(dict.fromkeys([*named, *(lane.session for lane in judged.values())]))
+    heads = {str(session_id): ended(controller, session_id) for session_id in ids}
+    found = {key: whole(controller, head) for key, head in heads.items()}
+    if not found[str(ids[0])]["rounds"]:
+        raise EngineError(f"Session {ids[0]} has no rounds to show.", "Choose another session.")
+    answers = {key: rejudged(controller, lane) for key, lane in judged.items()}
+    played = found | answers
+    order = [lane.id if isinstance(lane, Judged) else lane for lane in lanes]
+    several = len(order) > 1
     return {
         "sessions": [listed(head) for head in heads.values()],
         "heads": heads,
-        "rounds": rounds,
-        "pieces": pieces,
+        "rounds": {key: one["rounds"] for key, one in played.items()},
+        "pieces": {key: one["pieces"] for key, one in played.items()},
         "rules": controller.choices()["rules"],
-        "compared": controller.compared(session_ids),
+        "compared": controller.compared(ids),
+        "judged": {key: one["answer"] for key, one in answers.items()},
         "first": {
-            "s": session_ids[0],
+            "s": ids[0],
             "cursor": {"round": 0, "pos": -1},
             "view": "compare" if several else "inspect",
-            "lanes": session_ids if several else [],
+            "lanes": order if several else [],
         },
     }
+
+
+def ended(controller: Controller, session_id: int) -> dict:
+    """The head of a session. Raises EngineError for one that has not ended."""
+    head = controller.head(session_id)
+    if head["status"] in ("queued", "running"):
+        raise EngineError(f"Session {session_id} is still running.", "Stop it, or wait for its end.")
+    return head
+
+
+def whole(controller: Controller, head: dict) -> dict:
+    """All rounds of a session, and the texts of their tokens."""
+    rounds, pieces = [], {}
+    for lo in range(0, head["rounds"], PAGE):
+        found = controller.rounds(head["id"], lo, lo + PAGE)
+        rounds += found["rounds"]
+        pieces |= found["pieces"]
+    return {"rounds": rounds, "pieces": pieces}
+
+
+def rejudged(controller: Controller, lane: Judged) -> dict:
+    """A re-judged lane: the same, and all else that is said of it."""
+    found = controller.rejudged(lane.session, [lane.lane])
+    (answer,) = found["lanes"]
+    return {"rounds": answer.pop("rounds"), "pieces": found["pieces"], "answer": answer}
 
 
 def listed(head: dict) -> dict:

@@ -141,10 +141,9 @@ function otherCoins(a, b, [base, lane]) {
   if (base.seed !== lane.seed)
     return `the lanes have different seeds (${base.seed} and ${lane.seed}), so every coin is another`;
   if (a.draft.attempt === b.draft.attempt) return "";
-  return `the position was drafted ${times(a.draft.attempt)} before in the baseline and ${times(b.draft.attempt)} in the lane, and each attempt has a coin of its own`;
+  const [first, second] = [a, b].map(({ draft }) => draft.attempt + 1);
+  return `this is attempt ${first} at the position in the baseline and attempt ${second} in the lane, and each attempt has a coin of its own`;
 }
-
-const times = (n) => (n === 0 ? "not" : n === 1 ? "once" : `${n} times`);
 
 function byRounds([a, b], at) {
   const [drafted, other] = a.draft ? [a, b] : [b, a];

@@ -3,6 +3,7 @@
 
 import { button, el, replace, setText } from "../parts/dom.js";
 import { bytes } from "../parts/format.js";
+import { isSession, judgedOf } from "../compare/lane.js";
 
 export function sharePanel(store, actions) {
   const what = el("select", { class: "ds-select", "aria-label": "What to export" });
@@ -112,21 +113,27 @@ export function sharePanel(store, actions) {
   };
 }
 
-// What there is to export: [{ sessions, children }, words]. A recorded session is not in the database.
+// What there is to export: [{ sessions, children, lanes }, words]. A recorded session is not in the database. `lanes`
+// are for a page: a re-judged lane is no session, and JSON Lines leave it out.
 export function exportChoices({ focus, lanes, sessions }) {
-  const own = (id) => id !== null && !sessions[id]?.head?.recorded && id > 0;
+  const own = (id) => isSession(id) && !sessions[id]?.head?.recorded && id > 0;
   if (!own(focus)) return [];
-  const beside = lanes.filter(own);
+  const judged = (id) => !isSession(id) && own(judgedOf(id)?.session);
+  const beside = lanes.filter((id) => own(id) || judged(id));
+  const asked = beside.map((id) => (isSession(id) ? id : { id, ...judgedOf(id) }));
   return [
     [{ sessions: [focus], children: false }, `session #${focus}`],
     beside.length > 1
-      ? [{ sessions: beside, children: false }, `the ${beside.length} lanes of Compare: ${named(beside)}`]
+      ? [
+          { sessions: beside.filter(isSession), children: false, lanes: asked },
+          `the ${beside.length} lanes of Compare: ${beside.map(laneWords).join(", ")}`,
+        ]
       : null,
     [{ sessions: [focus], children: true }, `session #${focus} and all that was made from it`],
   ].filter(Boolean);
 }
 
-const named = (ids) => ids.map((id) => `#${id}`).join(", ");
+const laneWords = (id) => (isSession(id) ? `#${id}` : `${judgedOf(id).rule} re-judged`);
 
 function imported(name, ids, open) {
   return el(

@@ -74,15 +74,18 @@ def test_an_exported_family_comes_in_again_equal_and_labelled(toy, page, tmp_pat
 
 
 def test_the_lanes_of_compare_go_out_as_lanes(toy, serve, open_page, tmp_path):
-    page = open_page(serve(toy) + "?s=1&view=compare&lanes=1,3")
+    """In a page all of them; a re-judged lane is no session, so JSON Lines leave it out."""
+    page = open_page(serve(toy) + "?s=1&view=compare&lanes=1,1~lenient:leniency=0.4,3")
     page.locator(".ds-tabs [data-view=data]").click()
-    what(page, "the 2 lanes of Compare: #1, #3")
+    what(page, "the 3 lanes of Compare: #1, lenient re-judged, #3")
     with Store.open(tmp_path / "other.sqlite") as other:
         assert other.import_sessions(downloaded(page, "JSON Lines").read_bytes()) == [1, 2]
         assert (other.session(2).parent_id, other.session(2).relation) == (1, "branch")
     html = downloaded(page, "Page").read_text("utf-8")
     recording = html.split('id="recording">')[1].split("</script>")[0]
-    assert json.loads(recording)["first"]["lanes"] == [1, 3]
+    assert json.loads(recording)["first"]["lanes"] == [1, "1~lenient:leniency=0.4", 3]
+    (answer,) = toy.rejudged(1, [{"rule": "lenient", "params": {"leniency": 0.4}}])["lanes"]
+    assert json.loads(recording)["judged"]["1~lenient:leniency=0.4"]["line"] == answer["line"]
 
 
 def test_a_dropped_file_is_taken_in(toy, page):

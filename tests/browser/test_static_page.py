@@ -18,6 +18,7 @@ from engine.core.types import Sampling
 from engine.errors import EngineError
 from inspector.columns import inflated, unpacked
 from inspector.controller import Controller
+from inspector.lanes import Judged
 from inspector.static_page import safe_json
 from storage import Store
 from tests import stored
@@ -112,6 +113,19 @@ def test_lanes_come_along_when_asked(controller, opened):
         expect(lanes).to_contain_text(name)
     expect(page.locator(".ds-staff")).to_be_visible()
     expect(page.get_by_role("button", name="Re-run under these rules")).to_be_hidden()
+
+
+def test_a_re_judged_lane_comes_along_and_is_the_apps_own(controller, opened):
+    lane = Judged.named(1, "lenient", {"leniency": 0.4})
+    page = opened(controller.export_html(1, [2, lane]))
+    line = page.locator(".ds-lanes tr", has_text="lenient 0.4").first
+    expect(line).to_contain_text("re-judged")
+    (answer,) = controller.rejudged(1, [lane.lane])["lanes"]
+    emitted = sum(view["emitted"] for view in answer["rounds"])
+    expect(page.locator(f".ds-stave .ds-token[data-key^='lane-{lane.id}-']")).to_have_count(emitted)
+    expect(line).to_contain_text(f"ends here: {answer['line']['reason']}")
+    expect(page.locator(".ds-numbers thead")).to_contain_text("re-judged")
+    expect(page.get_by_role("button", name="Re-run", exact=False)).to_have_count(0)
 
 
 def test_a_link_into_the_page_opens_what_it_names(controller, opened):

@@ -54,6 +54,9 @@ def test_a_page_is_written(call, source, tmp_path):
     assert call("export", 1, "--html", "--with-children", "-o", family, "--db", source).code == 0
     assert alone.read_text("utf-8").startswith("<!doctype html>")
     assert family.stat().st_size > alone.stat().st_size
+    rules = "block,lenient:leniency=0.4"
+    assert call("export", 1, "--html", "--rejudge", rules, "-o", family, "--db", source).code == 0
+    assert '"lanes":[1,"1~block","1~lenient:leniency=0.4"]' in family.read_text("utf-8")
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\n", b'{"line":"header"}\n', b"\x00" * 100])
@@ -75,6 +78,8 @@ def test_a_file_that_is_no_export_changes_nothing(call, source, tmp_path, conten
         (("import", "/"), "cannot be read"),
         (("export", 99), "no session 99"),
         (("export", 99, "--html"), "no session 99"),
+        (("export", 1, "--rejudge", "block"), "without --html"),
+        (("export", 1, "--html", "--rejudge", "no-such-rule"), "no-such-rule"),
         (("export", 1, "-o", "/no/such/folder/x"), "cannot be written"),
         (("sql", "DELETE FROM sessions"), "something else than read"),
         (("sql", "SELECT * FROM nowhere"), "no such table"),

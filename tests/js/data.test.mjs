@@ -49,6 +49,16 @@ test("lanes are offered where there are several, recorded ones never", () => {
   assert.deepEqual(ids({ focus: -1, lanes: [-1], sessions }), []);
 });
 
+test("a re-judged lane is offered with the lanes, in their order, and is no session", () => {
+  const sessions = { 1: { head: {} }, 2: { head: {} }, "-1": { head: { recorded: true } } };
+  const judged = "1~lenient:leniency=0.4";
+  const [, [asked, words]] = exportChoices({ focus: 1, lanes: [1, judged, 2, "-1~block"], sessions });
+  assert.deepEqual(asked.sessions, [1, 2]);
+  const lane = { id: judged, session: 1, rule: "lenient", params: { leniency: 0.4 } };
+  assert.deepEqual(asked.lanes, [1, lane, 2]);
+  assert.equal(words, "the 3 lanes of Compare: #1, lenient re-judged, #2");
+});
+
 test("a path with spaces or quotes reaches the shell whole", () => {
   assert.equal(quotedPath("/a/b.sqlite"), "/a/b.sqlite");
   assert.equal(quotedPath("/a b/it's"), `'/a b/it'"'"'s'`);

@@ -191,3 +191,21 @@ test("rows that did not come are asked for again when the reader comes back, and
   }
   assert.deepEqual(asked, [0, 5, 0], "and what came is kept");
 });
+
+test("a recording finds its re-judged lane however its numbers are written, and no other", async () => {
+  const judged = { "1~lenient:leniency=1.0": { line: { rule: "lenient" }, rule_title: "Lenience" } };
+  const source = recordedSource({
+    ...recording,
+    judged,
+    rounds: { ...recording.rounds, "1~lenient:leniency=1.0": rounds.slice(0, 2) },
+    pieces: { ...recording.pieces, "1~lenient:leniency=1.0": { 10: " the" } },
+  });
+  const found = await source.rejudged(1, [{ rule: "lenient", params: { leniency: 1 } }]);
+  assert.equal(found.lanes[0].rounds.length, 2);
+  assert.equal(found.lanes[0].line.rule, "lenient");
+  assert.deepEqual(found.pieces, { 10: " the" });
+  await assert.rejects(
+    source.rejudged(1, [{ rule: "lenient", params: { leniency: 0.5 } }]),
+    /no re-judged lane 1~lenient:leniency=0.5/,
+  );
+});
