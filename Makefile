@@ -13,7 +13,7 @@ run: $(VENV)/.ready
 
 test: $(VENV)/.ready-dev
 	sh tests/browser/install.sh
-	$(BIN)/python -m pytest -n 3 --dist worksteal || \
+	$(BIN)/python -m pytest -n 2 --dist worksteal || \
 	{ echo "Once more, alone: what failed beside others."; $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 	@if command -v node >/dev/null; then node --test tests/js/*.test.mjs; \
 	else echo "No Node here: the screen's unit tests were left to the browser tests."; fi

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import gradio as gr
@@ -35,9 +36,8 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def serve() -> Iterator[Callable[..., str]]:
-    """serve(controller, root_path) -> address; closed after the test."""
+@contextmanager
+def serving() -> Iterator[Callable[..., str]]:
     served: list[gr.Blocks] = []
 
     def start(controller: object, root_path: str | None = None) -> str:
@@ -52,9 +52,32 @@ def serve() -> Iterator[Callable[..., str]]:
         served.append(demo)
         return url
 
-    yield start
-    for demo in served:
-        demo.close()
+    try:
+        yield start
+    finally:
+        for demo in served:
+            demo.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """serve(controller, root_path) -> address; closed after the test."""
+    with serving() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def serve_for_all() -> Iterator[Callable[..., str]]:
+    """The same for tests that change nothing: closed after the last test of the module."""
+    with serving() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def demo_url(serve_for_all, tmp_path_factory) -> Iterator[str]:
+    """The address of an inspector without sessions, which shows the recorded demo."""
+    with open_toy(tmp_path_factory.mktemp("demo") / "toy.sqlite") as controller:
+        yield serve_for_all(controller)
 
 
 @pytest.fixture

@@ -106,24 +106,27 @@ def drop(page: Page, name: str, data: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda data: b"hello\n", "Line 1: It is not JSON."),
-        (lambda data: data[:-20], "cut off here"),
-        (lambda data: data.replace(b'"n_accepted":', b'"n_accepted":1', 1), "Line "),
-        (lambda data: b"", "bad.jsonl was not taken in."),
-    ],
-)
-def test_a_file_that_is_not_sound_is_refused_and_changes_nothing(toy, page, tmp_path, spoil, said):
+#: What a file is spoilt by -> what is said of it.
+SPOILT = {
+    "no-json": (lambda data: b"hello\n", "Line 1: It is not JSON."),
+    "cut": (lambda data: data[:-20], "cut off here"),
+    "changed": (lambda data: data.replace(b'"n_accepted":', b'"n_accepted":1', 1), "Line "),
+    "empty": (lambda data: b"", "empty.jsonl was not taken in."),
+}
+
+
+def test_a_file_that_is_not_sound_is_refused_and_changes_nothing(toy, page, tmp_path):
     stored = "SELECT count(*), sum(length(body)) FROM events"
     before = toy.store.query(stored)
-    bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(spoil(toy.export_jsonl(1)))
-    page.locator(".ds-drop input[type=file]").set_input_files(bad)
-    expect(page.locator(".ds-refusal")).to_contain_text(said, timeout=15_000)
-    expect(page.locator(".ds-refusal")).to_contain_text("Nothing was changed.")
-    assert toy.store.query(stored) == before
+    for name, (spoil, said) in SPOILT.items():
+        bad = tmp_path / f"{name}.jsonl"
+        bad.write_bytes(spoil(toy.export_jsonl(1)))
+        page.locator(".ds-drop input[type=file]").set_input_files(bad)
+        refusal = page.locator(".ds-refusal")
+        expect(refusal).to_contain_text(f"{name}.jsonl", timeout=15_000)
+        expect(refusal).to_contain_text(said)
+        expect(refusal).to_contain_text("Nothing was changed.")
+        assert toy.store.query(stored) == before
     assert toy.store.number_of_sessions() == 3
 
 
@@ -160,17 +163,17 @@ def test_a_number_of_a_session_leads_there_and_a_round_into_it(toy, page):
     assert "r=2" in page.evaluate("new Promise((done) => setTimeout(() => done(location.search), 400))")
 
 
-@pytest.mark.parametrize(
-    ("sql", "said"),
-    [
-        ("DELETE FROM sessions", "The query does something else than read."),
-        ("SELECT missing FROM sessions", "no such column"),
-        ("SELECT 1; SELECT 2", "more than one statement"),
-    ],
-)
-def test_a_question_that_cannot_be_answered_says_why(toy, page, sql, said):
-    answered(page, sql)
-    expect(page.locator(".ds-sql .ds-refusal")).to_contain_text(said)
+UNANSWERED = {
+    "DELETE FROM sessions": "The query does something else than read.",
+    "SELECT missing FROM sessions": "no such column",
+    "SELECT 1; SELECT 2": "more than one statement",
+}
+
+
+def test_a_question_that_cannot_be_answered_says_why(toy, page):
+    for sql, said in UNANSWERED.items():
+        answered(page, sql)
+        expect(page.locator(".ds-sql .ds-refusal")).to_contain_text(said)
     assert toy.store.number_of_sessions() == 3
 
 
@@ -223,18 +226,19 @@ def test_a_comparison_can_be_stopped_and_goes_on(toy, page):
     assert not toy.comparisons.status(1)["complete"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"Rules, the first is the baseline": "stochastic,nope"}, "'nope'"),
-        ({"Rules, the first is the baseline": "./rule.py"}, "rule.py"),
-        ({"Seeds": "a:b"}, "seeds is 'a:b'"),
-        ({"Prompts, one on each line": " \n"}, "There is no prompt."),
-        ({"Rules, the first is the baseline": "lenient:leniency=9"}, "leniency"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_in_a_sentence(toy, page, changes, said):
-    compared(page, **changes)
-    expect(page.locator(".ds-seeds .ds-refusal")).to_contain_text(said)
-    expect(page.locator(".ds-seeds").get_by_role("button", name="Start", exact=True)).to_be_enabled()
+#: (field, value) -> what is said of it.
+NOT_COMPARED = {
+    ("Rules, the first is the baseline", "stochastic,nope"): "'nope'",
+    ("Rules, the first is the baseline", "./rule.py"): "rule.py",
+    ("Seeds", "a:b"): "seeds is 'a:b'",
+    ("Rules, the first is the baseline", "lenient:leniency=9"): "leniency",
+    ("Prompts, one on each line", " \n"): "There is no prompt.",
+}
+
+
+def test_what_cannot_be_compared_is_refused_in_a_sentence(toy, page):
+    for (field, value), said in NOT_COMPARED.items():
+        compared(page, **{field: value})
+        expect(page.locator(".ds-seeds .ds-refusal")).to_contain_text(said)
+        expect(page.locator(".ds-seeds").get_by_role("button", name="Start", exact=True)).to_be_enabled()
     assert toy.store.number_of_sessions() == 3

@@ -20,8 +20,8 @@ CASES = {case["id"]: case for case in DATA["cases"]}
 
 
 @pytest.fixture
-def url(toy, serve) -> str:
-    return serve(toy)
+def url(demo_url) -> str:
+    return demo_url
 
 
 def gallery(page: Page) -> None:

@@ -25,10 +25,15 @@ def ran() -> FakeController:
     return controller
 
 
+@pytest.fixture(scope="module")
+def url(ran, serve_for_all) -> str:
+    return serve_for_all(ran)
+
+
 @pytest.fixture
-def open_at(ran, serve, open_page) -> Callable[[str], Page]:
+def open_at(ran, url, open_page) -> Callable[[str], Page]:
     def start(link: str) -> Page:
-        page = open_page(f"{serve(ran)}?s=1&{link}")
+        page = open_page(f"{url}?s=1&{link}")
         last = len(ran.all[1].rounds) - 1
         expect(page.locator(".ds-where")).to_have_text(re.compile(rf"round \d+ of {last}"))
         return page
@@ -53,10 +58,10 @@ def keys(page: Page) -> list[dict]:
 # Keys
 
 
-def test_every_key_has_a_button_that_names_it(ran, serve, open_page):
+def test_every_key_has_a_button_that_names_it(ran, url, open_page):
     lanes = ran.rerun(1, ["stochastic", "sampler-match"])
     ran.ended(*lanes)
-    page = open_page(f"{serve(ran)}?s=1&r=3&i=0&u=0.2&view=compare&lanes=1,{lanes[0]},{lanes[1]}")
+    page = open_page(f"{url}?s=1&r=3&i=0&u=0.2&view=compare&lanes=1,{lanes[0]},{lanes[1]}")
     expect(page.locator(".ds-metrics tbody tr")).to_have_count(3, timeout=20_000)
     expect(page.locator(".ds-badge.is-hypothetical")).to_be_visible()
     page.get_by_role("button", name="Slow motion").click()

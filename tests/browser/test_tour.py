@@ -18,8 +18,8 @@ CARDS = 10
 
 
 @pytest.fixture
-def url(toy, serve) -> str:
-    return serve(toy)
+def url(demo_url) -> str:
+    return demo_url
 
 
 def card(page: Page, n: int) -> None:
