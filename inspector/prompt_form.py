@@ -94,7 +94,7 @@ def prompt_form(choices: dict, own_rules: bool) -> PromptForm:
         fields["seed"] = number(defaults, "seed", "Seed", 0)
         fields["max_tokens"] = number(defaults, "max_tokens", "Max tokens", 0)
     first = rules[defaults["rule"]]
-    with gr.Row(elem_classes="ds-settings ds-params", visible=seen(first["parameters"])) as params:
+    with gr.Row(elem_classes="ds-settings ds-params"):
         slots = [slot(i, first) for i in range(max(len(rule["parameters"]) for rule in rules.values()))]
     with gr.Row(elem_classes="ds-meaningrow"):
         meaning = gr.HTML(meaning_of(first), elem_classes="ds-meaning", apply_default_css=False)
@@ -106,13 +106,12 @@ def prompt_form(choices: dict, own_rules: bool) -> PromptForm:
 
     def choose(rule_id: str) -> list:
         rule = rules[rule_id]
-        shown = gr.update(visible=seen(rule["parameters"]))
-        return [meaning_of(rule), shown, *slot_updates(rule, len(slots), {})]
+        return [meaning_of(rule), *slot_updates(rule, len(slots), {})]
 
     # `select`, not `change`: a form that is filled from a session brings its own parameters. And not `input`:
     # a choice fires it twice, and the second answer would undo what was typed into a parameter meanwhile.
-    fields["rule"].select(choose, fields["rule"], [meaning, params, *slots], **QUIET)
-    fields["rule"].change(lambda rule_id: choose(rule_id)[:2], fields["rule"], [meaning, params], **QUIET)
+    fields["rule"].select(choose, fields["rule"], [meaning, *slots], **QUIET)
+    fields["rule"].change(lambda rule_id: meaning_of(rules[rule_id]), fields["rule"], meaning, **QUIET)
     return PromptForm(fields, slots, rule_file, run, rules)
 
 
@@ -215,27 +214,18 @@ def slot(i: int, rule: dict) -> gr.Number:
     return gr.Number(**slot_look(rule, i, {}), scale=1, min_width=220, elem_id=f"param-{i}")
 
 
-def seen(parameters: list) -> bool | str:
-    """Whether a rule's parameters are on view. Hidden, never gone: a part that is made anew when it comes on
-    view has not always its value yet when Run is pressed."""
-    return True if parameters else "hidden"
-
-
 def slot_updates(rule: dict, n: int, values: dict[str, float]) -> list[dict]:
     return [gr.update(**slot_look(rule, i, values)) for i in range(n)]
 
 
 def slot_look(rule: dict, i: int, values: dict[str, float]) -> dict:
-    """How the i-th slot looks for a rule: named, bounded and explained, or not there."""
+    """How the i-th slot looks for a rule: named and explained, or hidden.
+
+    Never gone: a part that is made anew when it comes on view has not always its value yet when Run is
+    pressed. And no limits: the controller says in our own words what is outside them.
+    """
     if i >= len(rule["parameters"]):
-        return {
-            "visible": "hidden",
-            "value": None,
-            "label": "",
-            "info": None,
-            "minimum": None,
-            "maximum": None,
-        }
+        return {"visible": "hidden", "value": None, "label": "", "info": None}
     param = rule["parameters"][i]
     whole = isinstance(param["default"], int)
     span = param["high"] - param["low"]
@@ -244,8 +234,6 @@ def slot_look(rule: dict, i: int, values: dict[str, float]) -> dict:
         "value": values.get(param["name"], param["default"]),
         "label": param["name"],
         "info": meaning_of_param(param),
-        "minimum": param["low"],
-        "maximum": param["high"],
         "step": 1 if whole else 0.01 if span <= 1 else 0.1,
         "precision": 0 if whole else None,
     }

@@ -104,6 +104,9 @@ function pictures({ sides: [a, b], sameCoin }) {
   ]);
 }
 
+const limitText = ({ name, threshold }) =>
+  name ? `${name} = ${decimal(threshold)}` : `accepts with probability ${decimal(threshold)}`;
+
 function table({ sides }, baseline, lane) {
   const [a, b] = sides;
   const pieces = [baseline.piece, lane.piece];
@@ -128,21 +131,12 @@ function table({ sides }, baseline, lane) {
       {},
       line("draft", ({ draft }, piece) => draft && token(draft.x, piece)),
       line("target p, draft q", ({ draft }) => draft && `${percent(draft.p)}, ${percent(draft.q)}`),
-      line(
-        "threshold",
-        ({ draft }) =>
-          draft &&
-          (draft.threshold === null ? null : `${draft.name || "accepts with"} = ${decimal(draft.threshold)}`),
-      ),
+      line("threshold", ({ draft }) => draft && (draft.threshold === null ? null : limitText(draft))),
       line("coin u", ({ draft }) => draft && (draft.u === null ? "no coin" : decimal(draft.u))),
       line("outcome", ({ draft, fate }) => draft && (fate === "accepted" ? "kept" : "rejected")),
       line(
         "draw",
-        ({ draw }) =>
-          draw &&
-          (draw.u === null
-            ? draw.from
-            : [`${draw.from}, u = ${decimal(draw.u)}`, sliceTrack(draw, "corrected")]),
+        ({ draw }) => draw && (draw.u === null ? draw.from : [draw.from, sliceTrack(draw, "corrected")]),
       ),
       line("emitted", ({ token: id }, piece) => token(id, piece)),
     ),

@@ -186,6 +186,7 @@ function emptyText(session) {
   if (!session) return "";
   if (session.head?.progress) return session.head.progress;
   if (session.n > 0) return "Loading rounds…";
+  if (session.status === "not loaded") return "This session was not loaded.";
   return isLive(session.status) ? "Waiting for the first round…" : "This session has no rounds.";
 }
 

@@ -89,7 +89,9 @@ function flash(node, text) {
 
 function statusText({ status, head }) {
   if (head?.recorded) return "recorded";
-  return head?.end_reason && status !== "failed" ? `${status}: ${head.end_reason}` : status;
+  const reason = head?.end_reason;
+  if (!reason || status === "failed") return status;
+  return reason.startsWith(status) ? reason : `${status}: ${reason}`;
 }
 
 function whatRuns(head) {

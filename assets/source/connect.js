@@ -121,12 +121,12 @@ export function connect(store, source, signal) {
     if (before !== session.status && (before !== undefined || isLive(session.status))) refresh();
   };
 
-  const load = (id) =>
-    guarded(async () => {
-      const head = await source.head(id);
-      take({ s: id, n: head.rounds, status: head.status, head });
-      return head;
-    });
+  const load = async (id) => {
+    const head = await guarded(() => source.head(id));
+    if (head) take({ s: id, n: head.rounds, status: head.status, head });
+    else store.dispatch({ type: "delta", s: id, n: 0, status: "not loaded" });
+    return head;
+  };
 
   const followLive = () => {
     const ids = watched().filter((id) => isLive(state().sessions[id]?.status));

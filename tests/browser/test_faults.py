@@ -84,7 +84,7 @@ def test_after_a_stop_every_probability_is_still_there(controller, serve, open_p
     controller.until(lambda: controller.count(session)[0] == 6)
     controller.stop(session)
     page = open_page(f"{serve(controller)}?s={session}")
-    expect(page.locator(".ds-status").first).to_have_text("stopped: stopped by you")
+    expect(page.locator(".ds-status").first).to_have_text("stopped by you")
     for token in page.locator(".ds-flow .ds-token").all()[:12]:
         token.click()
         numbers = page.locator(".ds-pqtable .ds-number").all_inner_texts()[2:]

@@ -287,9 +287,28 @@ def test_a_value_outside_a_parameters_limits_is_said_and_the_form_stays(toy, ser
     expect(field).to_be_visible(timeout=15_000)
     field.fill("7")
     page.get_by_role("button", name="Run", exact=True).click()
-    page.wait_for_timeout(1500)
+    expect(page.get_by_role("alert").filter(has_text="leniency is 7")).to_contain_text("0.01 to 1")
     assert toy.store.number_of_sessions() == 0
-    expect(page.locator("#prompt textarea")).to_have_value("Why is the sky blue?")
+    expect(field).to_have_value("7")
+
+
+def test_a_rule_has_as_many_fields_as_parameters(toy, serve, open_page):
+    """Gradio brings all of a row on view with the row."""
+    page = open_page(serve(toy))
+    fields = page.locator("[id^=param-]:visible")
+    for title, n in (("Lenience", 1), ("Thresholds", 2), ("Lenience", 1), ("Block verification", 0)):
+        choose_rule(page, title)
+        expect(fields).to_have_count(n)
+    expect(page.locator(".ds-params")).to_be_hidden()
+
+
+def test_a_link_to_a_session_that_is_not_here_says_so(shelf, serve, open_page):
+    page = open_page(f"{serve(shelf)}?s=99")
+    expect(page.get_by_role("alert")).to_contain_text("There is no session 99")
+    expect(page.locator(".ds-status").first).to_have_text("not loaded")
+    expect(page.locator(".ds-text")).to_contain_text("This session was not loaded.")
+    page.locator("[data-key='session-1']").click()
+    expect(page.locator(".ds-flow .ds-token").first).to_be_visible()
 
 
 def test_a_sessions_settings_go_back_into_the_form(shelf, serve, open_page):

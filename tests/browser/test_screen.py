@@ -128,7 +128,7 @@ def test_stop_keeps_what_was_finished(controller, serve, open_page):
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".ds-where")).to_have_text("round 4 of 4", timeout=20_000)
     page.locator("#stop-place").get_by_role("button", name="Stop", exact=True).click()
-    expect(page.locator(".ds-status").first).to_have_text("stopped: stopped by you", timeout=10_000)
+    expect(page.locator(".ds-status").first).to_have_text("stopped by you", timeout=10_000)
     expect(page.locator(".ds-round")).to_have_count(5)
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
 
