@@ -10,6 +10,7 @@ import click
 import pytest
 from cogapp import Cog
 
+from bench import screenshots
 from docs import pictures
 from engine.core.events import EVENTS
 from engine.core.types import PURPOSES
@@ -19,6 +20,7 @@ from inspector.cli import cli
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 README = (ROOT / "README.md").read_text()
+SHOWN = re.compile(r"screenshots/([a-z-]+)\.png\)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -44,6 +46,12 @@ def test_every_rule_purpose_and_event_is_documented():
 def test_links_between_files_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:{}]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_every_screenshot_is_taken_by_the_command_and_shown_somewhere():
+    kept = {path.stem for path in screenshots.OUT.glob("*.png")}
+    shown = {name for page in (ROOT / "README.md", *PAGES) for name in SHOWN.findall(page.read_text())}
+    assert kept == shown == {*screenshots.SHOTS, "exactness"}
 
 
 def test_the_two_commands_stand_at_the_top_of_the_readme():
