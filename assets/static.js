@@ -1,5 +1,5 @@
 // The exported page's own few lines: they unpack the screen and what it shows, which the page holds compressed. The
-// page's policy knows both scripts by their hashes and runs no other. See inspector/static_page.py.
+// page's policy knows both scripts by their hashes and runs no other. See inspector/standalone/static_page.py.
 
 import { inflated } from "./source/columns.js";
 

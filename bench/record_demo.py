@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 from inspector.controller import Controller
-from inspector.static_page import record
+from inspector.standalone.static_page import record
 from storage import Store
 
 OUT = Path(__file__).resolve().parent.parent / "assets" / "demo" / "demo.json"

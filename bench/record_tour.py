@@ -20,7 +20,7 @@ from bench import record_faults
 from bench.record_demo import OUT as DEMO
 from bench.record_demo import renamed, rounded
 from inspector.controller import Controller
-from inspector.static_page import record
+from inspector.standalone.static_page import record
 from storage import Store
 
 FOLDER = DEMO.parent

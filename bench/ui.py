@@ -20,8 +20,9 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from bench import long_session
-from inspector import tail, ui
+from inspector import ui
 from inspector.controller import Controller
+from inspector.screen import tail
 from inspector.view_model import FIRST_BARS
 from storage import Store
 from tests.browser.conftest import chromium

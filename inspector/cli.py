@@ -17,20 +17,11 @@ from engine import rules, session
 from engine.core import stats
 from engine.errors import EngineError
 from engine.faults import FAULTS
-from inspector import (
-    cli_compare,
-    cli_replay,
-    cli_share,
-    cli_verify,
-    lab_page,
-    live,
-    log_report,
-    own_rules,
-    report,
-)
+from inspector import log_report, own_rules, report
+from inspector.commands import compare, lab, live, replay, share, verify
+from inspector.commands.options import DEFAULTS, common, exit_status, generation_options, request_of
 from inspector.controller import Controller
 from inspector.faults import marked
-from inspector.options import DEFAULTS, common, exit_status, generation_options, request_of
 from storage import Store
 
 RULE_HELP = f"One of {', '.join(rules.RULES)}; or a Python file of your own."
@@ -122,15 +113,15 @@ def doctor(group_db: Path | None, db: Path | None, as_json: bool, log: str | Non
 
 
 for command in (
-    cli_share.branch,
-    cli_share.export,
-    cli_share.import_,
-    cli_share.sql,
-    cli_compare.compare,
-    cli_replay.replay,
-    cli_verify.verify,
-    cli_verify.check_rule,
-    lab_page.lab,
+    share.branch,
+    share.export,
+    share.import_,
+    share.sql,
+    compare.compare,
+    replay.replay,
+    verify.verify,
+    verify.check_rule,
+    lab.lab,
 ):
     cli.add_command(command)
 

@@ -58,7 +58,7 @@ class Sharing:
 
     def export_html(self: Controller, session_id: int, lanes: Sequence[int | Judged] = ()) -> str:
         """The screen over a session, and over lanes beside it, as one page that opens from disk."""
-        from inspector import static_page
+        from inspector.standalone import static_page
 
         return static_page.page(self, [session_id, *lanes])
 

@@ -1,6 +1,6 @@
 """The Gradio side of the screen: a form, one HTML component, and the tail that feeds it. No logic of its own.
 
-The screen itself is the modules in assets/, served as one script (screen_files.py) and mounted into the
+The screen itself is the modules in assets/, served as one script (screen/files.py) and mounted into the
 component. Runs belong to the controller: a page only watches, so reloading it, or opening a second one,
 changes nothing.
 """
@@ -16,16 +16,17 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 import gradio as gr
 
 from engine.errors import EngineError
-from inspector import api, report
-from inspector.data_calls import data_functions
+from inspector import report
 from inspector.lab import lab_functions
-from inspector.lane_calls import lane_functions
-from inspector.library_calls import library_functions
-from inspector.pages import Pages
-from inspector.prompt_form import keep_typed, prompt_form
-from inspector.screen_files import SCREEN, assets_route, head
-from inspector.static_page import ASSETS
-from inspector.tail import Tails, encode, error_view
+from inspector.screen import api
+from inspector.screen.data_calls import data_functions
+from inspector.screen.files import SCREEN, assets_route, head
+from inspector.screen.lane_calls import lane_functions
+from inspector.screen.library_calls import library_functions
+from inspector.screen.pages import Pages
+from inspector.screen.prompt_form import keep_typed, prompt_form
+from inspector.screen.tail import Tails, encode, error_view
+from inspector.standalone.static_page import ASSETS
 from inspector.view_model import BARS
 
 if TYPE_CHECKING:

@@ -39,13 +39,13 @@ THIRD_PARTY: dict[str, set[str] | None] = {
     "storage": {"numpy", "sqlite_utils", "filelock", "platformdirs"},
     "inspector/view_model.py": {"numpy"},
     "inspector/cli.py": {"click"},
+    "inspector/commands": {"click"},
     "inspector/report.py": {"click"},
+    "inspector/own_rules.py": {"click"},
     "inspector/ui.py": {"gradio"},
-    "inspector/screen_files.py": {"starlette"},
-    "inspector/api.py": {"gradio"},
-    "inspector/prompt_form.py": {"gradio"},
+    "inspector/screen": {"gradio", "starlette"},
     "inspector/figures.py": {"plotly"},
-    "inspector": {"numpy", "click"},
+    "inspector": {"numpy"},
     "app.py": set(),
 }
 
@@ -59,6 +59,12 @@ ONLY_IN = {
     "gradio": "inspector",
     "sqlite3": "storage",
     "sqlite_utils": "storage",
+}
+
+#: Folders of ours at the edge -> who may know them; what stands behind the edge does not.
+EDGES = {
+    "inspector.commands": ("inspector/cli.py", "inspector/commands/", "tests/", "bench/"),
+    "inspector.screen": ("inspector/ui.py", "inspector/screen/", "tests/", "bench/"),
 }
 
 #: Within a package, what may not import gradio: the screen's neighbours that run without one.
@@ -108,6 +114,9 @@ def faults(file: str, source: str) -> list[str]:
         known = top in OURS or top in sys.stdlib_module_names
         if not known and others is not None and top not in others:
             found.append(f"{file} imports {module}; {place(file, THIRD_PARTY)} may use {sorted(others)}")
+        for edge, known_to in EDGES.items():
+            if within(module, edge) and not file.startswith(known_to):
+                found.append(f"{file} imports {module}; only {', '.join(known_to[:2])} may")
         if top == "gradio" and file in NO_GRADIO:
             found.append(f"{file} imports gradio; it must run without a screen")
     return found
@@ -137,6 +146,9 @@ def test_a_file_imports_what_its_place_allows(file):
         ("inspector/controller.py", "import gradio as gr"),
         ("inspector/cli.py", "def f():\n    import gradio"),
         ("inspector/controller.py", "import sqlite_utils"),
+        ("inspector/controller.py", "from inspector.screen.tail import encode"),
+        ("inspector/report.py", "from inspector.commands import live"),
+        ("inspector/lanes.py", "import click"),
         ("inspector/ui.py", "from storage import Store"),
         ("inspector/ui.py", "from engine.worker import Worker"),
     ],

@@ -17,8 +17,8 @@ from engine import rules, session
 from engine.core.types import Sampling
 from engine.models import Models
 from engine.session import Request
+from inspector.commands.live import Live
 from inspector.controller import Controller
-from inspector.live import Live
 from storage import Store
 from tests.calling import APP, WAIT_S, Printed, assert_refused, contents, run_args
 from tests.playing import play

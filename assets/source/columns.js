@@ -1,4 +1,5 @@
-// Columns back into lists of objects: the way back of inspector/columns.py, which says what the letters mean.
+// Columns back into lists of objects: the way back of inspector/standalone/columns.py, which says what the letters
+// mean.
 
 export function unpacked([kind, first, ...rest]) {
   if (kind === "v") return first;
@@ -41,7 +42,7 @@ export function bytesOf(text) {
   return new Uint8Array(view.buffer, 0, view.byteLength - (whole.length - text.length));
 }
 
-// The text that inspector/columns.py has deflated.
+// The text that inspector/standalone/columns.py has deflated.
 export async function inflated(text) {
   const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).text();

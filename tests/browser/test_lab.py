@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from engine.rules import RULES
-from inspector import lab, lab_page
+from inspector import lab
+from inspector.standalone import lab_page
 from tests.browser.test_access import check
 
 pytestmark = pytest.mark.browser

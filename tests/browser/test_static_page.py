@@ -16,10 +16,10 @@ from engine.core import loop
 from engine.core.events import PromptRead, SessionFinished
 from engine.core.types import Sampling
 from engine.errors import EngineError
-from inspector.columns import inflated, unpacked
 from inspector.controller import Controller
 from inspector.lanes import Judged
-from inspector.static_page import safe_json
+from inspector.standalone.columns import inflated, unpacked
+from inspector.standalone.static_page import safe_json
 from storage import Store
 from tests import stored
 from tests.core import toys

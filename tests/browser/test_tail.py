@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from inspector.tail import DELTA_S, Tails, encode
+from inspector.screen.tail import DELTA_S, Tails, encode
 from tests.browser.fake import FakeController
 
 FORM = FakeController().choices()["defaults"] | {"stop": ""}

@@ -15,7 +15,7 @@ from engine.core import lane_summary
 from engine.errors import BadSetting
 from inspector import lane_lines, lane_tables
 from inspector.lanes import MAX_LANES, lane_of
-from inspector.static_page import record
+from inspector.standalone.static_page import record
 from tests.browser.toy import open_toy, run
 
 

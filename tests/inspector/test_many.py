@@ -13,7 +13,7 @@ from engine import rules
 from engine.core.scores import SCORES, scores
 from engine.errors import BadSetting, EngineError
 from engine.worker import Worker
-from inspector.cli_compare import prompts_in, rules_in, seeds_in
+from inspector.commands.compare import prompts_in, rules_in, seeds_in
 from inspector.many import Comparison, Many, label
 from storage import Store
 from tests.playing import SHORT_ROWS, asked

@@ -12,8 +12,9 @@ from engine.core import rows
 from engine.core.types import Sampling
 from engine.errors import BadSetting
 from engine.session import Request
-from inspector import live, report
-from inspector.live import TextStream
+from inspector import report
+from inspector.commands import live
+from inspector.commands.live import TextStream
 from tests.playing import play, rounds_of, tokens_of
 
 #: The fields that issue 2 names for a position, and the ones a reader needs beside them.

@@ -10,8 +10,8 @@ import pytest
 
 from engine import rules
 from inspector.figures import LOOK
+from inspector.screen.tail import encode
 from inspector.stats_view import Statistics, own, with_store
-from inspector.tail import encode
 from storage import Store
 from tests.browser.toy import open_toy, run
 from tests.storage.factories import started

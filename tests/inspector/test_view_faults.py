@@ -17,8 +17,8 @@ from engine.core.events import PromptRead, Round, SessionFinished
 from engine.core.types import Sampling
 from engine.rules import RULES
 from inspector import report
+from inspector.commands.live import TextStream
 from inspector.controller import Controller
-from inspector.live import TextStream
 from inspector.view_model import piece_view, round_view
 from storage import Store
 from tests import stored

@@ -15,8 +15,10 @@ from engine.errors import BadSetting
 from engine.faults import FAULTS
 from engine.session import Request
 from engine.verification import Verification
-from inspector import faults, live, report, static_page, verify_report
+from inspector import faults, report, verify_report
+from inspector.commands import live
 from inspector.many import Comparison
+from inspector.standalone import static_page
 from storage import Store
 from tests.browser.toy import open_toy, run
 

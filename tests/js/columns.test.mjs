@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { bytesOf, inflated, unpacked } from "../../assets/source/columns.js";
 
-// Made by inspector/columns.py; tests/inspector/test_columns.py holds the file to it.
+// Made by inspector/standalone/columns.py; tests/inspector/standalone/test_columns.py holds the file to it.
 const shared = JSON.parse(readFileSync(new URL("columns.json", import.meta.url)));
 
 test("columns become the lists they were made from", () => {

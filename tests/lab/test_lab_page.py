@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from engine.errors import BadSetting
 from engine.rules import RULES
-from inspector import lab_page
+from inspector.commands import lab
 from inspector.lab import temperatures
+from inspector.standalone import lab_page
 
 
 def held(page: str) -> dict:
@@ -38,16 +39,16 @@ def test_the_page_is_the_same_every_time():
 
 def test_the_command_writes_it(tmp_path):
     file = tmp_path / "lab.html"
-    done = CliRunner().invoke(lab_page.lab, ["--html", str(file)])
+    done = CliRunner().invoke(lab.lab, ["--html", str(file)])
     assert done.exit_code == 0 and f"{file.stat().st_size:,} bytes" in done.stderr
     assert file.read_text("utf-8") == lab_page.page()
-    assert CliRunner().invoke(lab_page.lab, ["--html", "-"]).stdout == lab_page.page()
+    assert CliRunner().invoke(lab.lab, ["--html", "-"]).stdout == lab_page.page()
 
 
 def test_the_command_says_what_it_cannot_do(tmp_path):
-    done = CliRunner().invoke(lab_page.lab, ["--html", str(tmp_path / "none" / "lab.html")])
+    done = CliRunner().invoke(lab.lab, ["--html", str(tmp_path / "none" / "lab.html")])
     assert isinstance(done.exception, BadSetting) and "cannot be written" in str(done.exception)
-    assert CliRunner().invoke(lab_page.lab, []).exit_code == 2
+    assert CliRunner().invoke(lab.lab, []).exit_code == 2
 
 
 @pytest.mark.parametrize("style", lab_page.STYLES)

@@ -14,7 +14,7 @@ from engine.core import loop
 from engine.core.events import PromptRead
 from engine.rules import RULES
 from inspector.controller import Controller
-from inspector.tail import PAGE, Tails, encode
+from inspector.screen.tail import PAGE, Tails, encode
 from storage import Store
 from tests.core.toys import PROMPT, ToyDrafter, ToyScorer, random_logits
 from tests.core.toys import plan as loop_plan

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from engine.errors import BadSetting
-from inspector import lane_tables, live, report
-from inspector.cli_compare import rules_in
+from inspector import lane_tables, report
+from inspector.commands import live
+from inspector.commands.compare import rules_in
+from inspector.commands.options import common, exit_status
 from inspector.controller import Controller
-from inspector.options import common, exit_status
 from storage import Store
 
 

@@ -10,13 +10,13 @@ import click
 
 from engine.errors import BadSetting
 from inspector import report
-from inspector.cli_compare import rules_in
+from inspector.commands.compare import rules_in
+from inspector.commands.live import tell_of_another_rule
+from inspector.commands.options import common, exit_status
+from inspector.commands.output import TARGET, write
 from inspector.controller import Controller
 from inspector.faults import marked
 from inspector.lanes import Judged
-from inspector.live import tell_of_another_rule
-from inspector.options import common, exit_status
-from inspector.output import TARGET, write
 from storage import Store, StoreError
 from storage.export_format import MAX_BYTES
 

@@ -18,8 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from inspector.bundle import BundleError, module
-from inspector.static_page import ASSETS, STYLES, styles
+from inspector.standalone.bundle import BundleError, module
+from inspector.standalone.static_page import ASSETS, STYLES, styles
 
 #: Where the files are served, below the app's root.
 SCREEN = "screen"

@@ -15,12 +15,12 @@ from engine import rules
 from engine.core import loop
 from engine.core.types import Sampling
 from inspector import view_model
-from inspector.bundle import bundle
-from inspector.columns import deflated, inflated, packed, unpacked
-from inspector.static_page import ASSETS, STYLES, compressed, frame
+from inspector.standalone.bundle import bundle
+from inspector.standalone.columns import deflated, inflated, packed, unpacked
+from inspector.standalone.static_page import ASSETS, STYLES, compressed, frame
 from tests.core import toys
 
-SHARED = Path(__file__).resolve().parents[1] / "js" / "columns.json"
+SHARED = Path(__file__).resolve().parents[2] / "js" / "columns.json"
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.floats(0, 1).map(lambda value: float(f"{value:.4g}")),

@@ -11,10 +11,11 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from inspector import api, report, ui
+from inspector import report, ui
+from inspector.screen import api
 
 NAMES = ["run", "replay", "show", "sessions"]
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+PAGE = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 @pytest.fixture(scope="module")

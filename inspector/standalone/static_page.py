@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import EngineError
-from inspector.bundle import bundle
-from inspector.columns import deflated, packed
 from inspector.lanes import Judged
+from inspector.standalone.bundle import bundle
+from inspector.standalone.columns import deflated, packed
 
 if TYPE_CHECKING:
     from inspector.controller import Controller
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
 #: In the order in which the app's own page links them.
 STYLES = ("inspector.css", "inspect.css", "library.css", "data.css", "lab.css", "compare.css", "tour.css")
 #: Rounds read at once.

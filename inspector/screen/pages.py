@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.core.kept import Kept
-from inspector.tail import PAGE, encode
+from inspector.screen.tail import PAGE, encode
 from inspector.view_model import FIRST_BARS
 
 if TYPE_CHECKING:

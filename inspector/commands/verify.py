@@ -13,7 +13,7 @@ from engine.rules import own
 from engine.verification import DEFAULTS, Verification
 from engine.worker import Worker
 from inspector import report
-from inspector.options import model_options, request_of
+from inspector.commands.options import model_options, request_of
 from inspector.rule_report import rule_object, rule_text
 from inspector.verify_report import verify_object, verify_text
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.bundle import BundleError, bundle
-from inspector.static_page import ASSETS
+from inspector.standalone.bundle import BundleError, bundle
+from inspector.standalone.static_page import ASSETS
 
 
 def write(folder: Path, **modules: str) -> Path:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from inspector.pages import Pages
-from inspector.tail import PAGE
+from inspector.screen.pages import Pages
+from inspector.screen.tail import PAGE
 
 
 class Counting:

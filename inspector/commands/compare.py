@@ -11,10 +11,10 @@ from engine.batch import MAX_LANES
 from engine.core.types import within
 from engine.errors import BadSetting
 from inspector import own_rules, report
+from inspector.commands.options import common, generation_options, request_of
 from inspector.controller import Controller
 from inspector.many import Asked, Comparison, Many, Step
 from inspector.many_form import BATCH, lines_of, rule_parts, seeds_in
-from inspector.options import common, generation_options, request_of
 from storage import Store
 
 

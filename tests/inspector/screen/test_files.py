@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from inspector.bundle import module
-from inspector.screen_files import EXPORTS, Made, screen_texts
-from inspector.static_page import ASSETS, STYLES
+from inspector.screen.files import EXPORTS, Made, screen_texts
+from inspector.standalone.bundle import module
+from inspector.standalone.static_page import ASSETS, STYLES
 
 ONE = {"main.js": ["answer"], "sub/two.js": ["b"]}
 
