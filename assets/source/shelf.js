@@ -25,6 +25,7 @@ export function shelf(store, source, signal, guarded, openDemo) {
   const state = () => store.get();
   const set = (values) => store.dispatch({ type: "set", values });
   let asked = 0;
+  let changing = 0; // changes under way
   let typing = 0;
   let away = 0;
 
@@ -36,7 +37,7 @@ export function shelf(store, source, signal, guarded, openDemo) {
       const { sessions, ...listing } = await source.sessions(state().filters, state().shown);
       const empty = listing.all === 0;
       const demo = openDemo && (empty || source.isDemo(state().focus ?? 1)) ? await source.demoRows() : [];
-      if (ticket !== asked) return;
+      if (ticket !== asked || changing > 0) return;
       const first = state().list === null;
       store.dispatch({ type: "list", rows: [...sessions, ...demo] });
       set({ listing, listFailed: false });
@@ -76,12 +77,19 @@ export function shelf(store, source, signal, guarded, openDemo) {
       return refresh();
     },
     canChange: Boolean(source.change),
-    change: (id, changes) =>
-      guarded(async () => {
-        replaceRow(await source.change(id, changes));
+    // A list that was asked for before a change would show what is no longer so: none is taken until the last
+    // change has been answered, and then it is asked for again.
+    async change(id, changes) {
+      changing += 1;
+      asked += 1;
+      const fresh = await guarded(() => source.change(id, changes));
+      changing -= 1;
+      if (changing === 0) {
+        if (fresh) replaceRow(fresh);
         refresh();
-        return true;
-      }),
+      }
+      return fresh && true;
+    },
     star(id) {
       const here = row(id);
       if (!here || !source.change) return null;

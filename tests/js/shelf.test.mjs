@@ -95,6 +95,42 @@ test("an older answer never replaces a newer one", async (t) => {
   );
 });
 
+test("a list that was under way takes no star back, nor does the answer to the press before", async (t) => {
+  const waiting = { sessions: [], change: [] };
+  const later = (name) => () => new Promise((done) => waiting[name].push(done));
+  const { store, list } = wired(t, { sessions: later("sessions"), change: later("change") });
+  const starred = () => store.get().list.find((one) => one.id === 1).starred;
+  waiting.sessions.shift()(page([row(2), row(1)]));
+  await settled();
+  list.refresh();
+  const seen = [];
+  list.star(1);
+  waiting.sessions.shift()(page([row(2), row(1)])); // as it was before the press
+  await settled();
+  seen.push(starred());
+  list.star(1);
+  waiting.change.shift()(row(1, { starred: true })); // the answer to the first press
+  await settled();
+  seen.push(starred());
+  waiting.change.shift()(row(1));
+  await settled();
+  waiting.sessions.shift()(page([row(2), row(1)]));
+  await settled();
+  seen.push(starred(), waiting.sessions.length);
+  assert.deepEqual(seen, [true, false, false, 0]);
+});
+
+test("a change that fails shows what is stored", async (t) => {
+  const change = () => Promise.reject(new Error("The line was cut."));
+  const { store, list } = wired(t, { change });
+  await settled();
+  list.star(1);
+  assert.equal(store.get().list.find((one) => one.id === 1).starred, true);
+  await settled();
+  assert.equal(store.get().list.find((one) => one.id === 1).starred, false);
+  assert.equal(store.get().error.message, "The line was cut.");
+});
+
 test("a star is shown at once and told to the source", async (t) => {
   const { store, list, calls } = wired(t);
   await settled();
