@@ -377,7 +377,7 @@ def test_the_static_page_has_the_lanes_and_the_table(toy, browser, tmp_path):
 
 @pytest.mark.model
 def test_compare_on_the_bundled_pair(bundled_controller, serve, open_page):
-    form = bundled_controller.choices()["defaults"] | {"prompt": "Name three colours.", "max_tokens": 16}
+    form = bundled_controller.choices()["defaults"] | {"prompt": "Name three colours.", "max_tokens": 10}
     session = bundled_controller.start(form | {"seed": 3})
     bundled_controller.wait(session)
     lanes = bundled_controller.rerun(
