@@ -85,6 +85,7 @@ def rival_object(one: Rival) -> dict:
         "pairs": power(one.pairs),
         "why_no_pairs": one.why,
         "power": one.power,
+        "caught": None if one.power is None else power_text(one.power),
     }
 
 
@@ -162,6 +163,8 @@ def p_text(p_value: float) -> str:
 
 def power_text(power: float) -> str:
     """A power, no surer than the simulations behind it."""
+    if power < 1 / exactness.SIMULATIONS:
+        return "< 0.1%"
     return f"{power:.1%}" if power < 1 - 1 / exactness.SIMULATIONS else "> 99.9%"
 
 
@@ -196,5 +199,5 @@ def power_lines(rivals: list[dict]) -> list[str]:
             parts.append(f"pairs TV {one['pairs']['tv']:.4f}")
         elif one["power"] <= CAUGHT:
             parts.append(f"pairs unknown: {one['why_no_pairs']}")
-        lines.append(f"  {one['rule']:<26} {power_text(one['power']):>8}  {', '.join(parts)}")
+        lines.append(f"  {one['rule']:<26} {one['caught']:>8}  {', '.join(parts)}")
     return lines

@@ -110,17 +110,18 @@ def test_check_rule_refuses_what_is_no_file_with_2(call, name):
     assert (code, out) == (2, "") and "Error:" in err
 
 
-@pytest.fixture(scope="module")
-def db(tmp_path_factory):
-    return tmp_path_factory.mktemp("own") / "own.sqlite"
+@pytest.fixture
+def ran(call, pair, tmp_path):
+    """What `run` prints under a rule of one's own: (status, object, stderr), and the database."""
+    db = tmp_path / "own.sqlite"
+    asked = ("--prompt", "the other", "--max-tokens", 8, "--rule", MY_RULE, "--json")
+    code, out, err = call("run", "--db", db, *pair, *asked)
+    return code, json.loads(out), err, db
 
 
-def test_a_session_under_a_rule_of_ones_own_lives_without_its_file(call, pair, db, monkeypatch):
+def test_a_session_under_a_rule_of_ones_own_lives_without_its_file(call, ran, monkeypatch):
     """Run, replay, then forget the file, as another program would never have had it."""
-    code, out, err = call(
-        *("run", "--db", db, *pair, "--prompt", "the other", "--max-tokens", 8, "--rule", MY_RULE, "--json")
-    )
-    session = json.loads(out)
+    code, session, err, db = ran
     assert code == 0 and "lossless on" in err
     assert session["rule"].startswith("cautious@")
     code, out, _ = call("replay", 1, "--db", db, "--rules", f"{MY_RULE},stochastic", "--json")
@@ -137,7 +138,8 @@ def test_a_session_under_a_rule_of_ones_own_lives_without_its_file(call, pair, d
     assert code == 0 and json.loads(out)["lanes"][0]["reproduced"] is True
 
 
-def test_a_changed_file_is_another_rule(call, pair, db, tmp_path):
+def test_a_changed_file_is_another_rule(call, ran, tmp_path):
+    db = ran[-1]
     changed = tmp_path / "mine.py"
     changed.write_text(MY_RULE.read_text() + "\n# changed\n")
     code, out, _ = call("replay", 1, "--db", db, "--rules", changed, "--mode", "rejudge", "--json")
@@ -219,6 +221,14 @@ def test_a_violation_and_a_cache_that_does_not_follow_are_told_in_words():
     assert told[0] == "token 5 '\\\\xff' came 2 times where the target gives it no mass"
     assert told[1].startswith("1 of 8 samples came out otherwise")
     assert "TV 0.2000" in told[2]
+
+
+#: A power of 2 000 simulated samples -> what is said of it.
+POWERS = {0.0: "< 0.1%", 0.0005: "0.1%", 0.131: "13.1%", 0.9995: "> 99.9%", 1.0: "> 99.9%"}
+
+
+def test_a_power_is_no_surer_than_the_simulations_behind_it():
+    assert {power: verify_report.power_text(power) for power in POWERS} == POWERS
 
 
 @pytest.mark.parametrize(

@@ -273,7 +273,7 @@ function powerTable(rivals) {
     ["rule", "caught", "TV of first tokens", "TV of pairs"],
     rivals.map((one) => [
       one.rule,
-      one.power === null ? `unknown: ${one.why_no_pairs}` : percent(one.power),
+      one.caught?.replace("%", "\u00a0%") ?? `unknown: ${one.why_no_pairs}`,
       tv(one.first_tokens),
       one.pairs ? tv(one.pairs) : one.why_no_pairs || "–",
     ]),
