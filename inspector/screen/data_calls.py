@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine.errors import BadSetting
 from inspector import many_form
-from inspector.lanes import Judged, lane_of
-from inspector.own_rules import in_form
+from inspector.lanes import Judged
+from inspector.screen.lane_calls import lane_in
 from inspector.transfers import Transfers
 
 if TYPE_CHECKING:
@@ -41,15 +41,13 @@ def data_functions(controller: Controller) -> list[Callable[[dict], dict]]:
             raise BadSetting("0 sessions were named.", "Open a session first.")
         if request.get("children"):
             ids = controller.family(ids[0])
-        lanes = [lane_in(lane) for lane in request.get("lanes") or ids]
+        lanes = [lane_or_session(lane) for lane in request.get("lanes") or ids]
         return transfers.offer(*exported(controller, ids, lanes, str(request["kind"])))
 
-    def lane_in(lane: int | dict) -> int | Judged:
-        """A session, or a re-judged lane; its rule may be a file of this machine where a form's may."""
-        if not isinstance(lane, dict):
-            return int(lane)
-        wanted = {"rule": str(lane["rule"]), "params": dict(lane["params"])}
-        return Judged(str(lane["id"]), int(lane["session"]), in_form(lane_of(wanted), controller.own_rules))
+    def lane_or_session(asked: int | dict) -> int | Judged:
+        if not isinstance(asked, dict):
+            return int(asked)
+        return Judged(str(asked["id"]), int(asked["session"]), lane_in(asked, controller.own_rules))
 
     def fetch(request: dict) -> dict:
         return transfers.fetch(str(request["file"]), int(request["start"]))

@@ -105,12 +105,11 @@ def prompt_form(choices: dict, own_rules: bool) -> PromptForm:
         rule_file = more_settings(choices, fields, own_rules)
 
     def choose(rule_id: str) -> list:
-        rule = rules[rule_id]
-        return [meaning_of(rule), *slot_updates(rule, len(slots), {})]
+        return slot_updates(rules[rule_id], len(slots), {})
 
     # `select`, not `change`: a form that is filled from a session brings its own parameters. And not `input`:
     # a choice fires it twice, and the second answer would undo what was typed into a parameter meanwhile.
-    fields["rule"].select(choose, fields["rule"], [meaning, *slots], **QUIET)
+    fields["rule"].select(choose, fields["rule"], slots, **QUIET)
     fields["rule"].change(lambda rule_id: meaning_of(rules[rule_id]), fields["rule"], meaning, **QUIET)
     return PromptForm(fields, slots, rule_file, run, rules)
 
